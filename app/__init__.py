@@ -1,0 +1,1 @@
+"""Settings, composition, command line. The only room that reads the environment and the clock."""

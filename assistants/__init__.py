@@ -1,0 +1,1 @@
+"""The assistants that ship, and how one is defined."""

@@ -1,0 +1,56 @@
+"""An assistant: a named definition of a model, its instructions and its tools.
+
+The system prompt and the tools are a function of this definition alone, so that a resumed turn sends the model the same
+prefix as the first slice did.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tools.declare import Tool
+
+Profile = Literal["interactive", "kb", "agent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use. Times in seconds."""
+
+    max_tokens: int = 8_192  # of one model call
+    idle_seconds: float = 60.0  # silence of a model call
+    call_seconds: float = 600.0
+    run_seconds: float = 86_400.0
+    steps: int = 50
+    run_tokens: int = 2_000_000  # of all calls; a runaway loop ends here
+    repeated_calls: int = 5  # the same call with the same input this often in a row ends the run
+    history_turns: int | None = None  # None: all
+
+
+PROFILES: dict[Profile, Limits] = {
+    "interactive": Limits(max_tokens=512, idle_seconds=8, call_seconds=8, run_seconds=60, history_turns=6),
+    "kb": Limits(max_tokens=1_024, idle_seconds=60, call_seconds=120, run_seconds=300, history_turns=6),
+    "agent": Limits(),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assistant:
+    """`model` empty means the deployment's `CHAT_MODEL`. `parallel_tools` lets the tools of a step run at once."""
+
+    name: str
+    title: str
+    instructions: str
+    model: str = ""
+    tools: tuple[Tool, ...] = ()
+    profile: Profile = "agent"
+    limits: Limits | None = None
+    parallel_tools: bool = True
+    thinking: bool = False
+    fast: bool = False
+    create_if_missing: bool = True
+    require_model: bool = False
+    starters: tuple[str, ...] = ()
+
+    @property
+    def effective_limits(self) -> Limits:
+        return self.limits or PROFILES[self.profile]

@@ -1,0 +1,193 @@
+"""The durable state of a run: its log, claim, checkpoint, ledger, seal and stop flag, as one port with numbered laws.
+
+One room holds them because one write must carry them together: frames, checkpoint delta and ledger transition of a boundary
+become visible at once or not at all (C2). `tests/contract/test_run_store.py` runs every law over every implementation.
+
+A run is `open` → `running` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
+
+Laws
+ S1  `open` creates a run once; a second `open` changes nothing and says so. Nothing else creates keys: on a run that was
+     never opened (or was erased) every other call answers MISSING, and writes nothing (C5).
+ S2  `claim` on a live lease of another owner is BUSY and tells the remaining lease; after the lease lapsed or was released
+     the next claim wins. Every won claim has a higher attempt than all before it. The same owner may claim again and wins.
+ S3  A claim whose order is lower than the highest order ever won is STALE, whatever the lease (C4).
+ S4  Only the grip of the newest attempt writes. Every write with an older one answers FENCED and changes nothing.
+ S5  `append` at the expected index writes frames, delta, ledger and the running mode's counters together and returns the next index. At any other
+     index it writes nothing and returns the index it expects: repeating an append whose reply was lost is harmless.
+ S6  `append` with `count` 0 carries a delta or ledger entries alone.
+ S7  Deltas come back from `load` in the order written, byte for byte; ledger entries come back with their newest value.
+ S8  Claims without a checkpoint delta in between are counted; past `max_claims` the claim is EXHAUSTED.
+ S9  The log refuses frames past the byte budget with FULL; `seal` and `finish` may use the reserve (C13).
+ S10 `stop` is recorded once and shown by every later reply to the executor. After the seal it answers how the run ended.
+ S11 `seal` succeeds once: the seal stays as written and is returned to everyone who comes later. With a stop recorded that
+     the sealer has not seen (`stop_seen` false) it answers STOP_FIRST and seals nothing (C3).
+ S12 After the seal `append` answers CLOSED; `finish` appends the tail, marks the run ended, and is the last write. A second
+     `finish` changes nothing. Retention counts from it; before it no key of the run expires (C7).
+ S13 `release` gives up the lease and, in the same write, stores the slice's result under (generation, slice); `committed`
+     returns it (C17).
+ S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
+ S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from protocol.log import Page
+from protocol.turn import Transport
+
+
+class Refusal(Enum):
+    """Why a write was refused. Nothing was written."""
+
+    MISSING = "missing"
+    FENCED = "fenced"
+    CLOSED = "closed"
+    FULL = "full"
+    BUSY = "busy"
+    STALE = "stale"
+    EXHAUSTED = "exhausted"
+    ENDED = "ended"
+    STOP_FIRST = "stop_first"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who may take over from whom (C4): compared as a tuple, higher is newer. Inline executors use slice 0."""
+
+    generation: int
+    slice: int
+    attempt: int
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return (self.generation, self.slice, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Grip:
+    """The right to write: valid while no higher attempt claimed."""
+
+    run_id: str
+    attempt: int
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRequest:
+    """`owner` is a fresh token per executor. `lease_ms` is how long the claim holds without renewal."""
+
+    order: Order
+    owner: str
+    mode: Transport
+    lease_ms: int = 2_000
+    max_claims: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A won claim. `next` is the index the log expects; `stop` that a stop is recorded; `sealed` the seal where one exists."""
+
+    grip: Grip
+    next: int
+    stop: bool
+    sealed: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A claim that was not won. `wait_ms` is the other's remaining lease where BUSY; `status` the ended run's status."""
+
+    why: Refusal
+    wait_ms: int = 0
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What an executor goes on from. `index` is the position of the newest delta's boundary (0 with no delta)."""
+
+    request: bytes
+    deltas: tuple[bytes, ...]
+    index: int
+    ledger: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One write. `payload` holds `count` finished frames, the first with index `start`.
+
+    `ledger` maps "<step>.<ordinal>" to its newest entry.
+    """
+
+    start: int
+    count: int = 0
+    payload: bytes = b""
+    delta: bytes | None = None
+    ledger: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """`next` is the index the log expects now: start + count, or another where the caller and the log differ."""
+
+    next: int
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The seal that stands, ours or an earlier one, and the index the log expects."""
+
+    next: int
+    seal: bytes
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """What there is to know about a run without its content."""
+
+    state: str  # open | running | sealed | ended
+    mode: str  # workflow | inline | "" before the first claim
+    status: str  # the final RunStatus, "" before
+    attempt: int
+    next: int
+    stop: bool
+    lease_ms: int  # what is left of the lease, 0 without one
+    claims: int  # since the last checkpoint delta
+    order: Order  # the highest that won a claim, (0, 0, 0) before; an adopter takes the next generation
+
+
+class RunStore(Protocol):
+    """The port. Every method may raise `StoreUnavailable`: then nothing is known about the write."""
+
+    async def open(self, run_id: str, request: bytes) -> bool:
+        """Create the run with its request. True where this call created it."""
+        ...
+
+    async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused: ...
+
+    async def load(self, grip: Grip) -> Loaded | Refusal: ...
+
+    async def renew(self, grip: Grip, lease_ms: int) -> Appended | Refusal: ...
+
+    async def append(self, grip: Grip, append: Append) -> Appended | Refusal: ...
+
+    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Refusal: ...
+
+    async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal: ...
+
+    async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
+        """Give up the lease. False where the grip was not the newest any more."""
+        ...
+
+    async def committed(self, run_id: str, generation: int, slice_number: int) -> bytes | None: ...
+
+    async def stop(self, run_id: str) -> RunView | None:
+        """Record a stop (idempotent) and wake the executor. None where the run is missing."""
+        ...
+
+    async def view(self, run_id: str) -> RunView | None: ...
+
+    async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None: ...

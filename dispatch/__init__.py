@@ -1,0 +1,1 @@
+"""Which transport a turn takes."""

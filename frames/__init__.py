@@ -1,0 +1,1 @@
+"""Frames as readers see them: SSE bytes, projections, handles and tokens, and the hub that fans a log out."""

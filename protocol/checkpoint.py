@@ -1,0 +1,79 @@
+"""The state of a turn, which is its checkpoint (v: 1).
+
+The engine works on this value and nothing else; written as JSON at a boundary, it is all that another process needs to go
+on. What belongs to a step that the model has not finished is the engine's `OpenStep` and is never written.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from protocol.json import Json, JsonObject
+from protocol.model import Usage
+from protocol.turn import RunStatus, Stored
+
+Phase = Literal["fresh", "open", "asked", "settled"]
+# fresh: nothing emitted · open: start-step emitted, the model not finished · asked: message and intents committed, tools to
+# run · settled: the outcome is decided, seal and tail are to be written
+
+
+class ToolCall(Stored):
+    """A tool the model asked for. `id` names it in frames, `provider_id` in the history. (step, ordinal) is its ledger key."""
+
+    step: int
+    ordinal: int
+    id: str
+    provider_id: str
+    name: str
+    input: JsonObject = Field(default_factory=dict)
+    error: str = ""  # the input could not be read: the tool is not called, the model is told this
+
+
+class ToolResult(Stored):
+    """What a call gave. `output` goes to the reader, `text` to the model."""
+
+    ordinal: int
+    text: str
+    output: Json = None
+    error: bool = False
+
+
+class Outcome(Stored):
+    """How the run ends. `kind` and `message` are set where it is an error."""
+
+    status: RunStatus
+    finish_reason: Literal["stop", "length", "content-filter", "error", "other"]
+    kind: str = ""
+    message: str = ""
+
+
+class Message(Stored):
+    """The answer as clients hold it: an AI SDK UI message."""
+
+    id: str
+    role: Literal["assistant"] = "assistant"
+    parts: tuple[JsonObject, ...] = ()
+
+
+class TurnState(Stored):
+    """Everything a turn knows at a boundary."""
+
+    v: Literal[1] = 1
+    run_id: str
+    message: Message
+    history: tuple[JsonObject, ...] = ()  # as sent to the model
+    history_start: int = 0  # where this turn's own messages begin in `history`
+    phase: Phase = "fresh"
+    step: int = 0
+    texts: int = 0  # how many text parts were opened, names the next one
+    thoughts: int = 0
+    last_text: str = ""  # the last character shown, for the joining space
+    calls: tuple[ToolCall, ...] = ()  # of the current step, while it is asked
+    results: tuple[ToolResult, ...] = ()  # of the current step, in call order
+    repeated_call: str = ""  # name and input of the last call, to end a loop that makes no progress
+    repeats: int = 0
+    usage: Usage = Usage()
+    model: str = ""  # who answered last
+    elapsed_ms: int = 0  # over all slices
+    slices: int = 0
+    outcome: Outcome | None = None

@@ -1,0 +1,58 @@
+"""Errors a caller can act on.
+
+    TurnkeepError(kind, message)      what a person or a client is told; one kind, one HTTP status
+    ├── ProviderError                 a model call failed; carries whether another try may help
+    ├── StoreUnavailable              the run's store did not answer: nothing is known about the write, try again by index
+    └── LostClaim                     another executor owns the run now: stop at once and write nothing
+
+A message is ours, never a provider's or a server's: addresses, keys and foreign text do not belong in it.
+"""
+
+from typing import Literal
+
+ErrorKind = Literal[
+    "invalid", "unauthenticated", "not_found", "timeout", "conflict", "gone", "too_large", "rate_limited",
+    "not_configured", "upstream", "unavailable",
+    # only inside a stream: the response has begun, there is no status left to set
+    "context_overflow", "max_tokens", "empty_answer", "interrupted", "stopped", "refused", "step_limit", "token_limit",
+]  # fmt: skip
+
+HTTP_STATUS: dict[str, int] = {
+    "invalid": 400, "unauthenticated": 401, "not_found": 404, "timeout": 408, "conflict": 409, "gone": 410,
+    "too_large": 413, "rate_limited": 429, "not_configured": 500, "upstream": 502, "unavailable": 503,
+}  # fmt: skip
+
+RETRYABLE: frozenset[str] = frozenset({"timeout", "rate_limited", "upstream", "unavailable", "interrupted"})
+
+
+class TurnkeepError(Exception):
+    """Something a caller is told: `kind` decides the HTTP status, `retryable` what to do next."""
+
+    def __init__(self, kind: ErrorKind, message: str, *, details: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.message = message
+        self.retryable = kind in RETRYABLE
+        self.details = details or {}
+
+
+class ProviderError(TurnkeepError):
+    """A model call failed. `retry_after` is in seconds where the provider named a time."""
+
+    def __init__(self, kind: ErrorKind, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(kind, message)
+        self.retry_after = retry_after
+
+
+class StoreUnavailable(TurnkeepError):
+    """The store did not answer in time. The write may or may not have happened."""
+
+    def __init__(self, message: str = "The run store does not answer.") -> None:
+        super().__init__("unavailable", message)
+
+
+class LostClaim(TurnkeepError):
+    """Somebody else executes the run now, or it has ended."""
+
+    def __init__(self, message: str = "Another executor owns this run.") -> None:
+        super().__init__("conflict", message)

@@ -1,0 +1,103 @@
+"""What goes to a model and what comes back, in one vocabulary for every provider.
+
+History is kept in the shape of Anthropic's Messages API: `{"role", "content": [block, …]}`, each block a JSON object kept
+as the provider sent it, because providers sign some of them and refuse altered ones.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from protocol.json import JsonObject
+
+StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "context_window"]
+
+
+class Usage(BaseModel):
+    """Tokens of one call, or of a run so far."""
+
+    model_config = ConfigDict(frozen=True)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+class ToolSchema(BaseModel):
+    """A tool as a model sees it."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    description: str
+    input_schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One model call. Times are in seconds."""
+
+    model: str
+    system: str
+    messages: tuple[JsonObject, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    max_tokens: int
+    idle_seconds: float
+    call_seconds: float
+    thinking: bool = False
+    fast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text of the current text block."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """More of the current thinking block."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputDelta:
+    """More JSON of a tool's input; the first one of an id opens the call."""
+
+    id: str
+    name: str
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnded:
+    """The current block is complete. `signature` belongs to a thinking block."""
+
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """The call is complete. `content` holds the assistant's blocks verbatim, for the history."""
+
+    reason: StopReason
+    content: tuple[JsonObject, ...]
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+
+
+ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | Stopped

@@ -1,0 +1,71 @@
+"""The values of a turn that cross a process boundary: what the route hands over, and what a slice is told and returns.
+
+Readers of these are older and newer builds at once, so unknown fields are ignored and new ones have defaults.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from protocol.json import JsonObject
+
+Transport = Literal["workflow", "inline"]
+RunStatus = Literal["accepted", "running", "completed", "failed", "stopped", "interrupted"]
+ENDED: frozenset[str] = frozenset({"completed", "failed", "stopped", "interrupted"})
+
+
+class Stored(BaseModel):
+    """A value that is written by one build and read by another."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TurnRequest(Stored):
+    """One turn as the route prepared it; kept under the run's keys, never in workflow history."""
+
+    v: Literal[1] = 1
+    run_id: str
+    conversation_id: str
+    message_id: str  # of the answer
+    user_message_id: str
+    owner: str
+    tenant: str = ""
+    assistant: str
+    text: str
+    has_attachments: bool = False
+    sequence: int  # of the user's message in its conversation; the answer takes the next one
+    created_ms: int
+    script: str = ""  # a scripted turn's name, for the smoke run and the demo
+    stateless_history: tuple[JsonObject, ...] = ()
+
+
+class ChatTurnInput(Stored):
+    """The workflow's input: ids and counters only."""
+
+    v: Literal[1] = 1
+    run_id: str
+    generation: int = 1
+    slice: int = 1  # the next slice to run; grows over continue-as-new
+    slice_ms: int = 180_000
+
+
+class SliceInput(Stored):
+    """What one activity is told."""
+
+    v: Literal[1] = 1
+    run_id: str
+    generation: int
+    slice: int
+    slice_ms: int = 180_000
+
+
+class SliceResult(Stored):
+    """What one activity returns: counters only, nothing that a person wrote."""
+
+    v: Literal[1] = 1
+    outcome: Literal["ended", "handed_over", "busy", "stale", "missing", "exhausted"]
+    status: str = ""  # a RunStatus where outcome is "ended"
+    steps: int = 0
+    frames: int = 0
+    wait_ms: int = 0  # with "busy": how long the other executor's lease still runs
+    reason: Literal["", "budget", "draining"] = ""

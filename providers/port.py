@@ -1,0 +1,27 @@
+"""The port of a model: one streamed call.
+
+Laws
+ M1  `stream` yields events in order and ends with exactly one `Stopped`. A stream that ends in any other way raises.
+ M2  Every failure is a `ProviderError` with a kind and a message of ours; nothing of the provider's text passes.
+ M3  Cancelling the consumer closes the call: no request goes on behind it.
+ M4  `Stopped.content` is what the next request sends back, block by block as the provider sent it.
+ M5  Text is never split inside a character, whatever the network does.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from protocol.model import ModelEvent, ModelRequest
+
+
+class Provider(Protocol):
+    """A model behind the port."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name for metrics and logs."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """One model call. Raises ProviderError; never retries by itself."""
+        ...

@@ -1,0 +1,1 @@
+"""SQL: conversations, messages, runs."""

@@ -1,0 +1,1 @@
+"""Drives the engine with real ports. The same code on both transports."""

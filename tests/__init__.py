@@ -1,0 +1,1 @@
+"""Tests. One folder is one tier and one marker."""

@@ -1,0 +1,1 @@
+"""How a tool is declared, its schema, its policy on repetition."""

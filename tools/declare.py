@@ -1,0 +1,89 @@
+"""How a tool is declared: a typed async function, its schema from the types, its description from the docstring.
+
+    @tool(repeat="never", timeout_seconds=20)
+    async def send_mail(call: Call, to: str, subject: str, body: str) -> str:
+        \"\"\"Send an e-mail and return its id.\"\"\"
+
+The first parameter may be a `Call`: the tool's view of the run. `repeat` says what a crash may do: "safe" means calling again
+with the same key is harmless, "never" that an unknown outcome is told to the model instead.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from protocol.json import Json
+from protocol.model import ToolSchema
+
+Repeat = Literal["safe", "never"]
+
+TOOL_SECONDS = 60.0  # longer than any well-behaved request, shorter than a reader's patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a tool may know of the run it works for. `key` is the same whenever this call is repeated."""
+
+    run_id: str
+    conversation_id: str
+    owner: str
+    key: str
+    progress: Callable[[Json], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A declared tool. `invoke` takes validated arguments."""
+
+    schema: ToolSchema
+    arguments: type[BaseModel]
+    repeat: Repeat
+    timeout_seconds: float
+    takes_call: bool
+    function: Callable[..., Awaitable[Any]]
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
+
+
+def tool(
+    *, repeat: Repeat, timeout_seconds: float = TOOL_SECONDS, name: str | None = None
+) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
+    """Make a tool of an async function. Raises TypeError where the function cannot be one."""
+
+    def declare(function: Callable[..., Awaitable[Any]]) -> Tool:
+        if not inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function.__qualname__} is not an async function")
+        description = inspect.getdoc(function)
+        if not description:
+            raise TypeError(f"{function.__qualname__} has no docstring: it is what the model reads")
+        signature = inspect.signature(function, eval_str=True)
+        parameters = list(signature.parameters.values())
+        takes_call = bool(parameters) and parameters[0].annotation is Call
+        arguments = _arguments(function.__name__, parameters[1:] if takes_call else parameters)
+        schema = arguments.model_json_schema()
+        schema.pop("title", None)
+        return Tool(
+            schema=ToolSchema(name=name or function.__name__, description=description, input_schema=schema),
+            arguments=arguments,
+            repeat=repeat,
+            timeout_seconds=timeout_seconds,
+            takes_call=takes_call,
+            function=function,
+        )
+
+    return declare
+
+
+def _arguments(name: str, parameters: list[inspect.Parameter]) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    for parameter in parameters:
+        if parameter.annotation is inspect.Parameter.empty:
+            raise TypeError(f"{name}: parameter {parameter.name} has no type")
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (parameter.annotation, default)
+    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)

@@ -1,0 +1,1 @@
+"""The Temporal workflow and the signatures of its activities. Only what may be replayed."""
