@@ -1,0 +1,65 @@
+# Turnkeep's commands. `make` alone lists them; all of them work on a fresh clone.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FAST := not long and (unit or contract or golden)
+REAL := not long and (workflow or stack or browser)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-long check format lock smoke bench clean
+
+help: ## List the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+run: $(VENV)/.embedded ## Start everything on this machine and print its address
+	@exec $(BIN)/python -m app dev $(ARGS)
+
+test: $(VENV)/.dev ## Run the suite that fits five minutes
+	$(BIN)/pytest -n 2 -m "$(FAST)"
+	$(BIN)/pytest -m "$(REAL)"
+
+test-long: $(VENV)/.dev ## Run the tests that `make test` leaves out
+	$(BIN)/pytest -m long
+
+check: $(VENV)/.dev ## Check format, lint, imports and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Format the code and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: $(VENV)/.lock ## Write requirements*.txt anew from requirements*.in
+	for name in requirements requirements-embedded requirements-dev; do \
+	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-emit-find-links -o $$name.txt $$name.in || exit 1; \
+	done
+
+smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at URL=
+	@exec $(BIN)/python -m app smoke "$(URL)"
+
+bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
+	$(BIN)/python -m bench.first_light
+
+clean: ## Remove the virtual environment and the caches; the state in .turnkeep stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per lock: a second `make run` installs nothing, a changed lock installs what changed.
+$(VENV)/.embedded $(VENV)/.dev: $(VENV)/.%: requirements-%.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Turnkeep needs Python 3.11 or newer, and $$($(PYTHON) --version) is older." >&2; \
+	  echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
+	  echo "No virtual environment could be made. On Debian: apt install python3-venv" >&2; \
+	  rm -rf $(VENV); exit 1; }
+	@echo "Installing from $<"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.lock: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install -q uv
+	@touch $@
