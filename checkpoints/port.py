@@ -14,21 +14,25 @@ Laws
  S4  Only the grip of the newest attempt writes. Every write with an older one answers FENCED and changes nothing.
  S5  `append` at the expected index writes frames, delta, ledger and the running mode's counters together and returns the next index. At any other
      index it writes nothing and returns the index it expects: repeating an append whose reply was lost is harmless.
- S6  `append` with `count` 0 carries a delta or ledger entries alone.
+ S6  `append` with `count` 0 carries a delta or ledger entries alone; the same delta again at the same index is a repeat.
  S7  Deltas come back from `load` in the order written, byte for byte; ledger entries come back with their newest value.
- S8  Claims without a checkpoint delta in between are counted; past `max_claims` the claim is EXHAUSTED.
+ S8  Claims without a checkpoint delta or seal in between are counted, a repeat by the same owner is not; past `max_claims`
+     the claim is EXHAUSTED.
  S9  The log refuses frames past the byte budget with FULL; `seal` and `finish` may use the reserve (C13).
  S10 `stop` is recorded once and shown by every later reply to the executor. After the seal it answers how the run ended.
  S11 `seal` succeeds once: the seal stays as written and is returned to everyone who comes later. With a stop recorded that
-     the sealer has not seen (`stop_seen` false) it answers STOP_FIRST and seals nothing (C3).
+     the sealer has not seen (`stop_seen` false) it answers STOP_FIRST and seals nothing (C3); at another index it seals
+     nothing and answers Appended with the index it expects.
  S12 After the seal `append` answers CLOSED; `finish` appends the tail, marks the run ended, and is the last write. A second
      `finish` changes nothing. Retention counts from it; before it no key of the run expires (C7).
  S13 `release` gives up the lease and, in the same write, stores the slice's result under (generation, slice); `committed`
-     returns it (C17).
+     returns it (C17). The released grip writes no more; releasing again is harmless.
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
+ S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -174,7 +178,9 @@ class RunStore(Protocol):
 
     async def append(self, grip: Grip, append: Append) -> Appended | Refusal: ...
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Refusal: ...
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool
+    ) -> Sealed | Appended | Refusal: ...
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal: ...
 
@@ -187,6 +193,12 @@ class RunStore(Protocol):
     async def stop(self, run_id: str) -> RunView | None:
         """Record a stop (idempotent) and wake the executor. None where the run is missing."""
         ...
+
+    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
+        """Call back in the loop when a stop is recorded. One watcher a run, the newest; the callback must not raise."""
+        ...
+
+    async def unwatch_stop(self, run_id: str) -> None: ...
 
     async def view(self, run_id: str) -> RunView | None: ...
 

@@ -1,0 +1,278 @@
+"""A run store in this process: for turns while Redis is away, and for tests.
+
+It keeps the laws of `checkpoints/port.py` and, structurally, those of `frames/port.py`. One event loop only: no method
+awaits between its check and its write, which is what makes each of them one step. Nothing survives the process; listeners
+and stop watchers are called inside the write that concerns them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from checkpoints.budget import MAX_LOG_BYTES, RESERVE_BYTES
+from checkpoints.port import (
+    Append,
+    Appended,
+    Claimed,
+    ClaimRequest,
+    Grip,
+    Loaded,
+    Order,
+    Refusal,
+    Refused,
+    RunView,
+    Sealed,
+)
+from protocol.clock import Clock
+from protocol.log import Entry, Page, Pushed
+
+_NEVER = Order(0, 0, 0)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    request: bytes
+    state: str = "open"
+    mode: str = ""
+    status: str = ""
+    attempt: int = 0
+    owner: str = ""
+    released: bool = False
+    lease_until: int = 0
+    order: Order = _NEVER
+    claims: int = 0
+    stop: bool = False
+    next: int = 0
+    size: int = 0
+    entries: list[Entry] = field(default_factory=list)
+    deltas: list[bytes] = field(default_factory=list)
+    delta_at: tuple[int, int] = (0, 0)  # index and attempt of the newest delta
+    ledger: dict[str, bytes] = field(default_factory=dict)
+    committed: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    seal: bytes | None = None
+    sealed_by: int = 0
+
+    def appended(self) -> Appended:
+        return Appended(self.next, self.stop)
+
+
+class MemoryRunStore:
+    """RunStore and FrameSource over plain dictionaries. Sizes in bytes, for each run's log."""
+
+    def __init__(self, clock: Clock, *, max_log_bytes: int = MAX_LOG_BYTES, reserve_bytes: int = RESERVE_BYTES) -> None:
+        self._clock = clock
+        self._max_log_bytes = max_log_bytes
+        self._reserve_bytes = reserve_bytes
+        self._runs: dict[str, _Run] = {}
+        self._expiries: list[tuple[int, str]] = []
+        self._listeners: dict[str, Callable[[Pushed], None]] = {}
+        self._stop_watchers: dict[str, Callable[[], None]] = {}
+
+    async def open(self, run_id: str, request: bytes) -> bool:
+        if self._run(run_id) is not None:
+            return False
+        self._runs[run_id] = _Run(request=request)
+        return True
+
+    async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
+        run = self._run(run_id)
+        if run is None:
+            return Refused(why=Refusal.MISSING)
+        refused = self._refuse_claim(run, claim)
+        if refused is not None:
+            return refused
+        if claim.owner != run.owner:
+            run.claims += 1
+        run.attempt += 1
+        run.owner = claim.owner
+        run.released = False
+        run.order = claim.order
+        run.mode = claim.mode
+        run.lease_until = self._clock.monotonic_ms() + claim.lease_ms
+        if run.state == "open":
+            run.state = "running"
+        grip = Grip(run_id, run.attempt, claim.owner)
+        return Claimed(grip=grip, next=run.next, stop=run.stop, sealed=run.seal)
+
+    def _refuse_claim(self, run: _Run, claim: ClaimRequest) -> Refused | None:
+        if run.state == "ended":
+            return Refused(why=Refusal.ENDED, status=run.status)
+        if claim.order.key < run.order.key:
+            return Refused(why=Refusal.STALE)
+        another = claim.owner != run.owner  # else it is its own claim again, after a lost reply
+        if another and (lease := self._lease(run)):
+            return Refused(why=Refusal.BUSY, wait_ms=lease)
+        return Refused(why=Refusal.EXHAUSTED) if another and run.claims >= claim.max_claims else None
+
+    async def load(self, grip: Grip) -> Loaded | Refusal:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        return Loaded(request=run.request, deltas=tuple(run.deltas), index=run.delta_at[0], ledger=dict(run.ledger))
+
+    async def renew(self, grip: Grip, lease_ms: int) -> Appended | Refusal:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.state == "ended":
+            return Refusal.CLOSED
+        run.lease_until = self._clock.monotonic_ms() + lease_ms
+        return run.appended()
+
+    async def append(self, grip: Grip, append: Append) -> Appended | Refusal:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.seal is not None:
+            return Refusal.CLOSED
+        refused = self._misfit(run, append, self._max_log_bytes - self._reserve_bytes)
+        if refused is None:
+            self._write(grip, run, append)
+        return refused or run.appended()
+
+    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.seal is None:
+            first_stop = Refusal.STOP_FIRST if run.stop and not stop_seen else None
+            refused = first_stop or self._misfit(run, append, self._max_log_bytes)
+            if refused is not None:
+                return refused
+            self._write(grip, run, append)
+            run.state = "sealed"
+            run.seal = seal
+            run.sealed_by = grip.attempt
+            run.claims = 0
+        return Sealed(next=run.next, seal=run.seal, ours=run.sealed_by == grip.attempt)
+
+    async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.seal is None:
+            raise RuntimeError("finish before seal")
+        if run.state == "ended" or append.start != run.next:
+            return run.appended()
+        self._write(grip, run, append)  # whatever its size: a run that cannot end is worse than a log that is too long
+        run.state = "ended"
+        run.status = status
+        run.lease_until = 0
+        heappush(self._expiries, (self._clock.monotonic_ms() + retention_ms, grip.run_id))
+        self._push(Pushed(grip.run_id, run.next, 0, b"", ended=True))
+        return run.appended()
+
+    async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
+        run = self._run(grip.run_id)
+        if run is None or (run.attempt, run.owner) != (grip.attempt, grip.owner):
+            return False
+        run.released = True
+        run.lease_until = 0
+        if committed is not None:
+            run.committed[order.generation, order.slice] = committed
+        return True
+
+    async def committed(self, run_id: str, generation: int, slice_number: int) -> bytes | None:
+        run = self._run(run_id)
+        return None if run is None else run.committed.get((generation, slice_number))
+
+    async def stop(self, run_id: str) -> RunView | None:
+        run = self._run(run_id)
+        if run is None:
+            return None
+        if run.seal is None and not run.stop:
+            run.stop = True
+            if watcher := self._stop_watchers.get(run_id):
+                watcher()
+        return self._view(run)
+
+    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
+        self._stop_watchers[run_id] = callback
+
+    async def unwatch_stop(self, run_id: str) -> None:
+        self._stop_watchers.pop(run_id, None)
+
+    async def view(self, run_id: str) -> RunView | None:
+        run = self._run(run_id)
+        return None if run is None else self._view(run)
+
+    async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None:
+        run = self._run(run_id)
+        if run is None:
+            return None
+        entries: list[Entry] = []
+        room = max_bytes
+        for entry in run.entries[bisect_right(run.entries, start, key=lambda entry: entry.end) :]:
+            room -= len(entry.payload)
+            if entries and room < 0:
+                break
+            entries.append(entry)
+        return Page(entries=tuple(entries), next=run.next, first=0, ended=run.state == "ended")
+
+    async def subscribe(self, run_id: str, listener: Callable[[Pushed], None]) -> None:
+        self._listeners[run_id] = listener
+
+    async def unsubscribe(self, run_id: str) -> None:
+        self._listeners.pop(run_id, None)
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """Nothing is ever lost between two dictionaries: the callback is not kept."""
+
+    def _run(self, run_id: str) -> _Run | None:
+        while self._expiries and self._expiries[0][0] <= self._clock.monotonic_ms():
+            self._runs.pop(heappop(self._expiries)[1], None)
+        return self._runs.get(run_id)
+
+    def _held(self, grip: Grip) -> _Run | Refusal:
+        run = self._run(grip.run_id)
+        if run is None:
+            return Refusal.MISSING
+        # Released counts as fenced: a renewal sent just before the release must not bring the lease back to life.
+        if run.released or (run.attempt, run.owner) != (grip.attempt, grip.owner):
+            return Refusal.FENCED
+        return run
+
+    @staticmethod
+    def _misfit(run: _Run, append: Append, limit: int) -> Appended | Refusal | None:
+        if append.start != run.next:
+            return run.appended()
+        return Refusal.FULL if append.count and run.size + len(append.payload) > limit else None
+
+    def _lease(self, run: _Run) -> int:
+        return max(0, run.lease_until - self._clock.monotonic_ms())
+
+    def _view(self, run: _Run) -> RunView:
+        return RunView(
+            state=run.state,
+            mode=run.mode,
+            status=run.status,
+            attempt=run.attempt,
+            next=run.next,
+            stop=run.stop,
+            lease_ms=self._lease(run),
+            claims=run.claims,
+            order=run.order,
+        )
+
+    def _write(self, grip: Grip, run: _Run, append: Append) -> None:
+        boundary = (append.start + append.count, grip.attempt)
+        if append.delta is not None and not self._repeats(run, append, boundary):
+            run.deltas.append(append.delta)
+            run.delta_at = boundary
+            run.claims = 0
+        run.ledger.update(append.ledger)
+        if append.count:
+            run.next += append.count
+            run.size += len(append.payload)
+            run.entries.append(Entry(run.next, append.count, append.payload))
+            self._push(Pushed(grip.run_id, run.next, append.count, append.payload))
+
+    @staticmethod
+    def _repeats(run: _Run, append: Append, boundary: tuple[int, int]) -> bool:
+        # Without frames the index does not tell a repeat after a lost reply from a new write: the bytes do.
+        return append.count == 0 and run.delta_at == boundary and bool(run.deltas) and run.deltas[-1] == append.delta
+
+    def _push(self, pushed: Pushed) -> None:
+        if listener := self._listeners.get(pushed.run_id):
+            listener(pushed)
