@@ -1,0 +1,62 @@
+"""Reading and writing the history that goes to a model: where a turn begins, what was asked, what a call's input says.
+
+History has the shape of `protocol/model.py`. Nothing here changes a message; nothing here knows a provider.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from protocol.json import JsonObject
+
+
+def blocks(message: JsonObject) -> Iterator[JsonObject]:
+    """The blocks of a message; content that is a plain string counts as one text block."""
+    content = message.get("content")
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def text_of(message: JsonObject) -> str:
+    """All text of a message, blocks joined by a blank line."""
+    return "\n\n".join(str(block.get("text", "")) for block in blocks(message) if block.get("type") == "text")
+
+
+def turn_start(messages: Sequence[JsonObject]) -> int:
+    """The index of the last plain user message: one that a person wrote, not the results of tools. -1 without one."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.get("role") == "user" and not any(block.get("type") == "tool_result" for block in blocks(message)):
+            return index
+    return -1
+
+
+def question(messages: Sequence[JsonObject]) -> str:
+    """What the person asked in this turn."""
+    start = turn_start(messages)
+    return text_of(messages[start]) if start >= 0 else ""
+
+
+def calls_made(messages: Sequence[JsonObject]) -> int:
+    """How many model calls of this turn are in the history, which is the number of the next one, from 0."""
+    return sum(message.get("role") == "assistant" for message in messages[turn_start(messages) + 1 :])
+
+
+def tool_results(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """The tool results that the next model call answers to: those of the last message."""
+    return [block for block in blocks(messages[-1]) if block.get("type") == "tool_result"] if messages else []
+
+
+def tool_input(fragments: Iterable[str]) -> JsonObject:
+    """A call's input for the history, with every digit of its integers; {} where the JSON is not a usable object.
+
+    Usable means that it can be sent back: strict JSON in UTF-8. Cut JSON, numbers beyond a float or of thousands of digits
+    and halves of characters are not; who runs the tool sees the fragments and tells the model.
+    """
+    try:
+        value = json.loads("".join(fragments) or "{}")
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
