@@ -35,7 +35,7 @@ format: $(VENV)/.dev ## Format the code and fix what can be fixed
 lock: $(VENV)/.lock ## Write requirements*.txt anew from requirements*.in
 	for name in requirements requirements-embedded requirements-dev; do \
 	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --no-emit-find-links -o $$name.txt $$name.in || exit 1; \
+	    --generate-hashes -o $$name.txt $$name.in || exit 1; \
 	done
 
 smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at URL=
