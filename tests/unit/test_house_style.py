@@ -15,8 +15,6 @@ REDIS_KEY = re.compile(r"""["'f][^"'\n]*:\{[^"'\n]*\}:""")
 ENVIRONMENT = re.compile(r"\bos\.(environ|getenv|putenv)\b|\bfrom os import .*\b(environ|getenv)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(root|home/\w+|work|Users/\w+|opt/(pypi|wheels))/")
 REGISTRY = re.compile(r"https?://[\w.-]*(pypi|pythonhosted|npm|debian|golang)[\w.-]*|index-url")
-    r"(pypi\.org|pythonhosted\.org|registry\.npmjs\.org|proxy\.golang\.org|deb\.debian\.org|index-url)"
-)
 
 
 def tracked() -> list[Path]:
