@@ -47,6 +47,10 @@ class ChatTurnInput(Stored):
     generation: int = 1
     slice: int = 1  # the next slice to run; grows over continue-as-new
     slice_ms: int = 180_000
+    max_slices: int = (
+        200  # of one history; here, and no constant, because another value would break the replay of a run
+    )
+    woken: bool = False  # a wake-up that nothing waited for yet, carried over continue-as-new
 
 
 class SliceInput(Stored):
@@ -57,6 +61,17 @@ class SliceInput(Stored):
     generation: int
     slice: int
     slice_ms: int = 180_000
+    stop: bool = False  # the workflow was cancelled, which means what Stop means
+
+
+class FailInput(Stored):
+    """Settle a run that no slice can go on with. `kind` is an ErrorKind."""
+
+    v: Literal[1] = 1
+    run_id: str
+    generation: int
+    slice: int  # the one that failed
+    kind: str
 
 
 class SliceResult(Stored):

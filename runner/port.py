@@ -27,3 +27,10 @@ class TurnRunner(Protocol):
         Raises StoreUnavailable where the claim could not be made. Never raises for a turn that failed: that is a status.
         """
         ...
+
+    async def fail(self, run_id: str, order: Order, kind: str) -> SliceResult:
+        """Settle a run that nobody can go on with, `kind` being an ErrorKind; claims in vain do not count against it (C16).
+
+        The result is "ended", or as of `run` where another executor owns the run. Raises StoreUnavailable.
+        """
+        ...
