@@ -69,11 +69,29 @@ class TurnState(Stored):
     thoughts: int = 0
     last_text: str = ""  # the last character shown, for the joining space
     calls: tuple[ToolCall, ...] = ()  # of the current step, while it is asked
-    results: tuple[ToolResult, ...] = ()  # of the current step, in call order
-    repeated_call: str = ""  # name and input of the last call, to end a loop that makes no progress
+    repeated_call: str = ""  # a digest of the last step's calls and results, to end a loop that makes no progress
     repeats: int = 0
     usage: Usage = Usage()
     model: str = ""  # who answered last
     elapsed_ms: int = 0  # over all slices
     slices: int = 0
     outcome: Outcome | None = None
+
+
+class LedgerEntry(Stored):
+    """What is known of one tool call. `shown`: its output frame is in the log, written together with this entry."""
+
+    state: Literal["intended", "started", "finished", "shown"]
+    result: ToolResult | None = None
+
+
+class Seal(Stored):
+    """The decided outcome of a run: everything that the records need, so that anyone can write them."""
+
+    v: Literal[1] = 1
+    outcome: Outcome
+    message: Message
+    provider: tuple[JsonObject, ...] = ()  # the turn's own history, for the prompt of the next turn
+    usage: Usage = Usage()
+    model: str = ""
+    steps: int = 0

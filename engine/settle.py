@@ -1,0 +1,149 @@
+"""How a turn ends: what is still open is closed, what never ran is told so, and the history stays one a model accepts."""
+
+from dataclasses import replace
+
+from engine.fold import folded
+from engine.values import Advance, OpenStep, Settle, Turn
+from protocol.checkpoint import Outcome, Seal, ToolCall, ToolResult, TurnState
+from protocol.errors import RETRYABLE, ErrorKind
+from protocol.frames import Frame, data
+from protocol.json import Json, JsonObject
+from protocol.model import Usage
+
+NOT_RUN = "Not run: the turn ended before."
+UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
+NO_OUTPUT = "(no output)"  # providers refuse empty text
+
+STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
+
+
+def failed(kind: ErrorKind, message: str) -> Outcome:
+    """The outcome of a run that could not be completed."""
+    return Outcome(
+        status="interrupted" if kind == "interrupted" else "failed", finish_reason="error", kind=kind, message=message
+    )
+
+
+def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None = None) -> Advance:
+    """End the turn with this outcome. `content` is the model's last message, where it finished one."""
+    in_step = turn.state.phase in ("open", "asked")
+    state = turn.state
+    finish: tuple[Frame, ...] = ({"type": "finish-step"},) if in_step else ()
+    usage = data("usage", usage_of(state.usage, state.step))
+    frames = (*_closing(turn), *finish, *_verdict(outcome), usage)
+    history = (*state.history, *_last_words(turn, content))
+    if turn.open_step:
+        state = state.model_copy(update={"message": turn.open_step.message})
+    update = {"phase": "settled", "outcome": outcome, "history": history, "calls": ()}
+    settled = replace(turn, state=folded(state, frames).model_copy(update=update), open_step=None, results={}, shown=0)
+    return Advance(turn=settled, frames=frames, command=Settle(outcome))
+
+
+def seal_of(state: TurnState, outcome: Outcome) -> Seal:
+    """What is written once, for everyone who comes later (C3)."""
+    return Seal(
+        outcome=outcome,
+        message=state.message,
+        provider=state.history[state.history_start :],
+        usage=state.usage,
+        model=state.model,
+        steps=state.step,
+    )
+
+
+def tail_of(seal: Seal, *, stored: bool) -> tuple[Frame, ...]:
+    """The frames after the records were written, the terminal one last."""
+    reply: dict[str, Json] = {
+        "stored": stored,
+        "model": seal.model,
+        "grounded": False,
+        "outcome": seal.outcome.status,
+    }
+    return (data("reply", reply), {"type": "finish", "finishReason": seal.outcome.finish_reason})
+
+
+def usage_of(usage: Usage, steps: int) -> Json:
+    """The data of a usage frame."""
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
+        "steps": steps,
+    }
+
+
+def result_block(call: ToolCall, result: ToolResult) -> JsonObject:
+    """A call's answer as the model reads it."""
+    block: JsonObject = {
+        "type": "tool_result",
+        "tool_use_id": call.provider_id,
+        "content": [{"type": "text", "text": result.text if result.text.strip() else NO_OUTPUT}],
+    }
+    if result.error:
+        block["is_error"] = True
+    return block
+
+
+def result_message(calls: tuple[ToolCall, ...], results: dict[int, ToolResult]) -> JsonObject:
+    """All answers of a step in one message, in call order: providers refuse anything else."""
+    return {"role": "user", "content": [result_block(call, results[call.ordinal]) for call in calls]}
+
+
+def output_frame(call: ToolCall, result: ToolResult) -> Frame:
+    """A call's answer as a reader sees it."""
+    if result.error:
+        return {"type": "tool-output-error", "toolCallId": call.id, "errorText": result.text, "dynamic": True}
+    return {"type": "tool-output-available", "toolCallId": call.id, "output": result.output, "dynamic": True}
+
+
+def _closing(turn: Turn) -> tuple[Frame, ...]:
+    if turn.state.phase == "asked":
+        left = turn.state.calls[turn.shown :]
+        return tuple(output_frame(call, _ended_result(turn, call)) for call in left)
+    step = turn.open_step
+    if step is None:
+        return ()
+    ended: tuple[Frame, ...] = ()
+    if step.part:
+        ended = ({"type": "text-end" if step.part == "text" else "reasoning-end", "id": step.part_id},)
+    unread: tuple[Frame, ...] = tuple(
+        {"type": "tool-output-error", "toolCallId": call.id, "errorText": NOT_RUN, "dynamic": True}
+        for call in step.calls
+    )
+    return (*ended, *unread)
+
+
+def _verdict(outcome: Outcome) -> tuple[Frame, ...]:
+    if outcome.status == "stopped":
+        return ({"type": "abort", "reason": "stopped"},)
+    if outcome.status == "completed":
+        return ()
+    error: JsonObject = {"kind": outcome.kind, "message": outcome.message, "retryable": outcome.kind in RETRYABLE}
+    return (data("error", error), {"type": "error", "errorText": outcome.message})
+
+
+def _last_words(turn: Turn, content: tuple[JsonObject, ...] | None) -> tuple[JsonObject, ...]:
+    """What the history gains, so that every later request is well formed: no call without its answer, no empty text."""
+    if turn.state.phase == "asked":
+        results = {call.ordinal: _ended_result(turn, call) for call in turn.state.calls}
+        return (result_message(turn.state.calls, results),)
+    if content is None:
+        content = _partial(turn.open_step)
+    blocks = [block for block in content if block.get("type") != "tool_use" and not _empty(block)]
+    return ({"role": "assistant", "content": list(blocks)},) if blocks else ()
+
+
+def _partial(step: OpenStep | None) -> tuple[JsonObject, ...]:
+    return ({"type": "text", "text": step.text},) if step else ()
+
+
+def _empty(block: JsonObject) -> bool:
+    return block.get("type") == "text" and not str(block.get("text", "")).strip()
+
+
+def _ended_result(turn: Turn, call: ToolCall) -> ToolResult:
+    known = turn.results.get(call.ordinal)
+    if known is not None:
+        return known
+    return ToolResult(ordinal=call.ordinal, text=UNKNOWN if call.ordinal in turn.started else NOT_RUN, error=True)

@@ -1,0 +1,159 @@
+"""One step's model call: its events become frames, its end decides what comes next."""
+
+from dataclasses import replace
+
+from engine.boundary import next_step
+from engine.calls import ask
+from engine.fold import fold
+from engine.settle import settle
+from engine.values import Advance, OpenStep, StreamedCall, Turn
+from protocol.checkpoint import Outcome
+from protocol.errors import ProviderError
+from protocol.frames import Frame, PartEnd, ToolInputStart
+from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
+
+FAILED_STOPS: dict[str, Outcome] = {
+    "max_tokens": Outcome(
+        status="failed",
+        finish_reason="length",
+        kind="max_tokens",
+        message="The answer was cut off: it reached the length limit.",
+    ),
+    "context_window": Outcome(
+        status="failed",
+        finish_reason="length",
+        kind="context_overflow",
+        message="The conversation is too long for the model.",
+    ),
+    "refusal": Outcome(
+        status="failed", finish_reason="content-filter", kind="refused", message="The model declined to answer."
+    ),
+}
+EMPTY = Outcome(status="failed", finish_reason="error", kind="empty_answer", message="The model gave no answer.")
+COMPLETED = Outcome(status="completed", finish_reason="stop")
+
+
+def open_step(turn: Turn) -> OpenStep:
+    """A fresh step on top of the state."""
+    state = turn.state
+    return OpenStep(message=state.message, texts=state.texts, thoughts=state.thoughts, last_text=state.last_text)
+
+
+def model_event(turn: Turn, event: ModelEvent) -> Advance:
+    """What follows from one event of the model call."""
+    step = turn.open_step or open_step(turn)
+    match event:
+        case TextDelta(text=text):
+            return _emit(turn, *_text(step, text)) if text else Advance(turn=turn)
+        case ThinkingDelta(text=text):
+            return _emit(turn, *_thinking(step, text)) if text else Advance(turn=turn)
+        case ToolInputDelta():
+            return _emit(turn, *_tool_input(step, turn.state.step, event))
+        case BlockEnded(signature=signature):
+            return _emit(turn, *_end_part(step, signature))
+        case Stopped():
+            return _stopped(turn, step, event)
+
+
+def model_failed(turn: Turn, error: ProviderError) -> Advance:
+    """The call failed: the run ends with what was shown so far."""
+    reason = "length" if error.kind in ("context_overflow", "max_tokens") else "error"
+    return settle(turn, Outcome(status="failed", finish_reason=reason, kind=error.kind, message=error.message))
+
+
+def needs_space_between(before: str, after: str) -> bool:
+    """Whether two text parts need a joining space: parts are shown and read as one text (REQ-B11)."""
+    return bool(before) and bool(after) and not before[-1].isspace() and not after[0].isspace()
+
+
+def _emit(turn: Turn, step: OpenStep, frames: tuple[Frame, ...]) -> Advance:
+    message = step.message
+    for frame in frames:
+        message = fold(message, frame)
+    return Advance(turn=replace(turn, open_step=replace(step, message=message)), frames=frames)
+
+
+def _text(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
+    frames: tuple[Frame, ...] = ()
+    shown = text
+    if step.part != "text":
+        step, frames = _end_part(step, None)
+        if needs_space_between(step.last_text, text):
+            shown = " " + text
+        step = replace(step, part="text", part_id=f"t{step.texts + 1}", texts=step.texts + 1)
+        frames = (*frames, {"type": "text-start", "id": step.part_id})
+    delta: Frame = {"type": "text-delta", "id": step.part_id, "delta": shown}
+    return replace(step, text=step.text + text, last_text=text[-1]), (*frames, delta)
+
+
+def _thinking(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
+    frames: tuple[Frame, ...] = ()
+    if step.part != "reasoning":
+        step, frames = _end_part(step, None)
+        step = replace(step, part="reasoning", part_id=f"r{step.thoughts + 1}", thoughts=step.thoughts + 1)
+        frames = (*frames, {"type": "reasoning-start", "id": step.part_id})
+    return step, (*frames, {"type": "reasoning-delta", "id": step.part_id, "delta": text})
+
+
+def _end_part(step: OpenStep, signature: str | None) -> tuple[OpenStep, tuple[Frame, ...]]:
+    if not step.part:
+        return step, ()
+    end: PartEnd = {"type": "text-end" if step.part == "text" else "reasoning-end", "id": step.part_id}
+    if signature is not None and step.part == "reasoning":
+        end["providerMetadata"] = {"anthropic": {"signature": signature}}
+    return replace(step, part="", part_id=""), (end,)
+
+
+def _tool_input(step: OpenStep, number: int, event: ToolInputDelta) -> tuple[OpenStep, tuple[Frame, ...]]:
+    frames: tuple[Frame, ...] = ()
+    known = [at for at, call in enumerate(step.calls) if call.provider_id == event.id]
+    if known:
+        at = known[-1]
+        call = step.calls[at]
+    else:
+        step, frames = _end_part(step, None)
+        at = len(step.calls)
+        call = StreamedCall(id=f"c{number}.{at}", provider_id=event.id, name=event.name, json="")
+        start: ToolInputStart = {
+            "type": "tool-input-start",
+            "toolCallId": call.id,
+            "toolName": call.name,
+            "dynamic": True,
+        }
+        frames = (*frames, start)
+    if event.json:
+        frames = (*frames, {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": event.json})
+    call = replace(call, json=call.json + event.json)
+    return replace(step, calls=(*step.calls[:at], call, *step.calls[at + 1 :])), frames
+
+
+def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
+    step, more = _backfill(step, stop)
+    step, ended = _end_part(step, None)
+    emitted = _emit(turn, step, (*more, *ended))
+    step = emitted.turn.open_step or step
+    usage = turn.state.usage.plus(stop.usage)
+    state = turn.state.model_copy(update={"usage": usage, "model": stop.model or turn.plan.model})
+    follow = _follow(replace(emitted.turn, state=state), step, stop)
+    return replace(follow, frames=(*emitted.frames, *follow.frames))
+
+
+def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
+    if stop.reason == "tool_use" and step.calls:
+        return ask(turn, step, stop.content)
+    if stop.reason == "pause_turn":
+        # The provider paused a long turn: its message goes back as it is, and the next step continues.
+        return next_step(turn, ({"role": "assistant", "content": list(stop.content)},))
+    if stop.reason in FAILED_STOPS:
+        return settle(turn, FAILED_STOPS[stop.reason], stop.content)
+    if not any(part["type"] == "text" and part["text"] for part in step.message.parts):
+        return settle(turn, EMPTY, stop.content)
+    return settle(turn, COMPLETED, stop.content)
+
+
+def _backfill(step: OpenStep, stop: Stopped) -> tuple[OpenStep, tuple[Frame, ...]]:
+    """Text that only the finished message holds is shown before the end (REQ-B24)."""
+    whole = "".join(str(block["text"]) for block in stop.content if block.get("type") == "text")
+    if len(whole) > len(step.text) and whole.startswith(step.text):
+        return _text(step, whole[len(step.text) :])
+    return step, ()

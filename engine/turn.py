@@ -1,0 +1,113 @@
+"""The turn as a state machine: how it begins, is resumed, is stopped, and where a step's events go.
+
+Every function takes the turn and what happened, and answers with the turn after it, the frames to append and what to do
+next. A fresh turn and a resumed one leave by the same door: an `Advance` with a command.
+"""
+
+from dataclasses import replace
+
+from engine.boundary import TIME_IS_UP
+from engine.calls import ledger_key, start
+from engine.fold import folded
+from engine.settle import STOPPED, failed, output_frame, settle
+from engine.values import Advance, CallModel, Plan, Settle, Turn
+from protocol.checkpoint import LedgerEntry, Message, ToolCall, ToolResult, TurnState
+from protocol.errors import ErrorKind
+from protocol.frames import Frame, data
+from protocol.json import JsonObject
+
+OUTCOME_UNKNOWN = (
+    "This call was started, but the process that made it died before the outcome was known. It may or may not have taken "
+    "effect: find out before you repeat it."
+)
+
+
+def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
+    """A fresh turn. `history` ends with the user's message."""
+    frames: tuple[Frame, ...] = (
+        {"type": "start", "messageId": plan.message_id},
+        data(
+            "run",
+            {
+                "runId": plan.run_id,
+                "conversationId": plan.conversation_id,
+                "assistant": plan.assistant,
+                "model": plan.model,
+            },
+        ),
+        data("config", {"thinking": plan.thinking, "fast": plan.fast}),
+        {"type": "start-step"},
+    )
+    state = TurnState(
+        run_id=plan.run_id,
+        message=Message(id=plan.message_id),
+        history=history,
+        history_start=len(history),
+        phase="open",
+        step=1,
+        model=plan.model,
+    )
+    turn = Turn(plan=plan, state=folded(state, frames))
+    return Advance(turn=turn, frames=frames, boundary=True, command=CallModel())
+
+
+def resume(
+    plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], *, attempt: int, frames_beyond: bool
+) -> Advance:
+    """Go on from a checkpoint. `frames_beyond` says that the log has frames after the checkpoint's boundary.
+
+    Those of a step the model had not finished are withdrawn; those of an asked step are outputs, and stand (C1, C2).
+    """
+    turn = Turn(plan=plan, state=state)
+    if state.phase == "settled" and state.outcome is not None:
+        return Advance(turn=turn, command=Settle(state.outcome))
+    if state.phase == "asked":
+        return _resume_calls(turn, ledger)
+    frames: tuple[Frame, ...] = ()
+    if frames_beyond:
+        frames = (data("recovering", {"attempt": attempt}), {"type": "reset-step"})
+    return Advance(turn=turn, frames=frames, command=CallModel())
+
+
+def stop(turn: Turn) -> Advance:
+    """The user stopped the turn: what was shown is kept."""
+    return settle(turn, STOPPED)
+
+
+def run_out(turn: Turn) -> Advance:
+    """The turn's time is over."""
+    return settle(turn, TIME_IS_UP)
+
+
+def give_up(turn: Turn, kind: ErrorKind, message: str) -> Advance:
+    """The turn cannot go on for a reason outside of it."""
+    return settle(turn, failed(kind, message))
+
+
+def elapsed(turn: Turn, milliseconds: int) -> Turn:
+    """The turn with this much time used, over all its slices."""
+    return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}))
+
+
+def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry]) -> Advance:
+    """The calls of an asked step after a crash: finished ones keep their result, none is repeated that must not be."""
+    results: dict[int, ToolResult] = {}
+    shown = 0
+    for call in turn.state.calls:
+        entry = ledger.get(ledger_key(call), LedgerEntry(state="intended"))
+        result = _known_result(turn.plan, call, entry)
+        if result is not None:
+            results[call.ordinal] = result
+        if entry.state == "shown":
+            shown += 1
+    outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
+    turn = replace(turn, state=folded(turn.state, outputs), results=results, started=frozenset(results), shown=shown)
+    return start(turn)
+
+
+def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry) -> ToolResult | None:
+    if entry.result is not None:
+        return entry.result
+    if entry.state == "started" and call.name not in plan.safe_tools:
+        return ToolResult(ordinal=call.ordinal, text=OUTCOME_UNKNOWN, error=True)
+    return None

@@ -1,0 +1,98 @@
+"""What the engine works on and answers with."""
+
+from dataclasses import dataclass, field
+
+from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolResult, TurnState
+from protocol.frames import Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a turn is run with: a function of the request and the assistant, the same in every slice."""
+
+    run_id: str
+    conversation_id: str
+    message_id: str
+    assistant: str
+    model: str
+    thinking: bool = False
+    fast: bool = False
+    parallel_tools: bool = True
+    safe_tools: frozenset[str] = frozenset()  # those that may be called again after an unknown outcome
+    steps: int = 50
+    run_ms: int = 86_400_000
+    run_tokens: int = 2_000_000
+    repeated_calls: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamedCall:
+    """A tool call whose input is arriving."""
+
+    id: str
+    provider_id: str
+    name: str
+    json: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStep:
+    """What a model call has given so far. Never written: a step that is not asked is asked again."""
+
+    message: Message
+    part: str = ""  # "text" or "reasoning" while such a part is open
+    part_id: str = ""
+    texts: int = 0
+    thoughts: int = 0
+    last_text: str = ""
+    text: str = ""  # this step's text as the model sent it
+    calls: tuple[StreamedCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn between two events. `message` in `open_step` or `state` is the fold of every frame emitted so far."""
+
+    plan: Plan
+    state: TurnState
+    open_step: OpenStep | None = None
+    results: dict[int, ToolResult] = field(default_factory=dict)  # of the asked step, by ordinal
+    started: frozenset[int] = frozenset()  # calls of the asked step that were told to start
+    shown: int = 0  # how many outputs of the asked step have been emitted
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the model with the state's history."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Start these calls, now."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Nothing is left to run: seal the outcome, write the records, append the tail."""
+
+    outcome: Outcome
+
+
+Command = CallModel | RunTools | Settle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    """What follows from an event.
+
+    `frames` are appended; where `boundary` is true the checkpoint travels with them in one write, and the ledger entries
+    always do. `command` None means: wait for the next event.
+    """
+
+    turn: Turn
+    frames: tuple[Frame, ...] = ()
+    boundary: bool = False
+    ledger: dict[str, LedgerEntry] = field(default_factory=dict)
+    command: Command | None = None
