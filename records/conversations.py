@@ -1,0 +1,69 @@
+"""Conversations and their messages as their owner sees them. Nobody else's, and nothing deleted, is ever found."""
+
+from sqlalchemy import ColumnElement, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from protocol.model import Usage
+from records.schema import conversations, messages
+from records.turns import FIRST_SEQUENCE
+from records.values import Conversation, Key, Span, StoredMessage
+
+COLUMNS = [conversations.c[name] for name in Conversation.__dataclass_fields__]
+
+
+def _owned(key: Key) -> tuple[ColumnElement[bool], ...]:
+    return (
+        conversations.c.tenant == key.tenant,
+        conversations.c.id == key.conversation_id,
+        conversations.c.owner == key.owner,
+        conversations.c.deleted_ms.is_(None),
+    )
+
+
+async def create(connection: AsyncConnection, key: Key, title: str, now_ms: int) -> None:
+    """Insert the conversation. Raises IntegrityError where the id is taken."""
+    row = {"tenant": key.tenant, "id": key.conversation_id, "owner": key.owner, "title": title}
+    times = {"created_ms": now_ms, "updated_ms": now_ms}
+    await connection.execute(insert(conversations).values(**row, **times, next_sequence=FIRST_SEQUENCE))
+
+
+async def find(connection: AsyncConnection, key: Key) -> Conversation | None:
+    """The conversation, if it is there for this owner."""
+    row = (await connection.execute(select(*COLUMNS).where(*_owned(key)))).mappings().one_or_none()
+    return None if row is None else Conversation(**row)
+
+
+async def of_owner(connection: AsyncConnection, tenant: str, owner: str, limit: int) -> tuple[Conversation, ...]:
+    """The owner's conversations, the one changed last first."""
+    query = (
+        select(*COLUMNS)
+        .where(conversations.c.tenant == tenant, conversations.c.owner == owner, conversations.c.deleted_ms.is_(None))
+        .order_by(conversations.c.updated_ms.desc(), conversations.c.id)
+        .limit(limit)
+    )
+    return tuple(Conversation(**row) for row in (await connection.execute(query)).mappings())
+
+
+async def messages_of(connection: AsyncConnection, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
+    """The conversation's messages, None where it is not there for this owner."""
+    if await find(connection, key) is None:
+        return None
+    sequence = messages.c.sequence
+    query = select(messages).where(messages.c.tenant == key.tenant, messages.c.conversation_id == key.conversation_id)
+    if span.past is not None:
+        query = query.where(sequence > span.past if span.order == "asc" else sequence < span.past)
+    query = query.order_by(sequence if span.order == "asc" else sequence.desc()).limit(span.limit)
+    return tuple(
+        StoredMessage(
+            id=row["id"],
+            sequence=row["sequence"],
+            role=row["role"],
+            run_id=row["run_id"],
+            parts=tuple(row["parts"]),
+            model=row["model"],
+            outcome=row["outcome"],
+            usage=Usage.model_validate(row["usage"]),
+            created_ms=row["created_ms"],
+        )
+        for row in (await connection.execute(query)).mappings()
+    )

@@ -1,0 +1,35 @@
+"""What the next turn is told of those before it."""
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from records.schema import messages
+from records.values import HistoryMessage
+
+
+async def window(
+    connection: AsyncConnection, tenant: str, conversation_id: str, before_sequence: int, turns: int | None
+) -> tuple[HistoryMessage, ...]:
+    """The messages before a sequence, from the last `turns` questions on."""
+    earlier = (
+        messages.c.tenant == tenant,
+        messages.c.conversation_id == conversation_id,
+        messages.c.sequence < before_sequence,
+    )
+    query = select(messages.c.sequence, messages.c.role, messages.c.parts, messages.c.provider).where(*earlier)
+    if turns is not None:
+        questions = select(messages.c.sequence).where(*earlier, messages.c.role == "user")
+        newest = questions.order_by(messages.c.sequence.desc()).limit(turns).subquery()
+        # A window begins with a question, and one that was never answered is a turn like the others. With no question
+        # in it (turns = 0) the minimum is NULL and no message is at or past it.
+        query = query.where(messages.c.sequence >= select(func.min(newest.c.sequence)).scalar_subquery())
+    rows = (await connection.execute(query.order_by(messages.c.sequence))).mappings()
+    return tuple(
+        HistoryMessage(
+            sequence=row["sequence"],
+            role=row["role"],
+            parts=tuple(row["parts"]),
+            provider=tuple(row["provider"] or ()),
+        )
+        for row in rows
+    )

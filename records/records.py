@@ -1,0 +1,124 @@
+"""The records: conversations, their messages, and what is known about runs, in SQL.
+
+Every method is one transaction inside one time bound and raises TurnkeepError: `unavailable` where the database did not
+answer (then a write may or may not have happened; every write may be repeated), `invalid` where an id cannot be one.
+Times are arguments, in milliseconds since the epoch.
+"""
+
+from typing import Self
+
+from sqlalchemy.exc import IntegrityError
+
+from protocol.errors import TurnkeepError
+from protocol.turn import Transport
+from records import conversations, history, migrate, runs, settle, turns
+from records.database import Database
+from records.values import (
+    Beginning,
+    Conversation,
+    HistoryMessage,
+    Key,
+    Run,
+    Settlement,
+    Span,
+    StoredMessage,
+    TurnBegin,
+)
+
+TRIES = 3
+
+
+class Records:
+    """The records of a deployment, at a SQLAlchemy address whose tables `records.migrate.upgrade` has made.
+
+    `sqlite+aiosqlite:////folder/file.db` or `postgresql+asyncpg://…`. Connections are opened when first needed.
+    """
+
+    def __init__(self, url: str, *, timeout_ms: int = 5_000) -> None:
+        self._database = Database(url, timeout_ms)
+
+    @classmethod
+    async def in_memory(cls) -> Self:
+        """Records of this process alone, gone with `close`; for tests."""
+        records = cls("sqlite+aiosqlite://")
+        await records._database.write(migrate.upgrade_on)
+        return records
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def begin(self, turn: TurnBegin) -> Beginning:
+        """Insert the run row and the user's message and take the conversation's active place: all of it or nothing.
+
+        The same run id once begun is `Known`, whoever else has the place by then.
+        """
+        for _ in range(TRIES):
+            try:
+                return await self._database.write(lambda connection: turns.begin(connection, turn))
+            except IntegrityError:  # another process was first: look again
+                continue
+        raise TurnkeepError("unavailable", "The turn could not begin.")
+
+    async def running(self, run_id: str, transport: Transport, now_ms: int) -> bool:
+        """Note who executes the run. False where there is no such run or it has ended: do not execute it (C5)."""
+        return await self._database.write(lambda connection: runs.running(connection, run_id, transport, now_ms))
+
+    async def mark_memory(self, run_id: str) -> bool:
+        """Note, before it executes, that no other process may ever claim this run (C6). False as for `running`."""
+        return await self._database.write(lambda connection: runs.mark_memory(connection, run_id))
+
+    async def settle(self, run_id: str, settlement: Settlement) -> bool:
+        """Store the answer, end the run, free the conversation. The first settlement stands; repeating it is harmless.
+
+        True where the records hold this settlement. False where they never will: the run is unknown or ended
+        otherwise, or the conversation was deleted meanwhile (the run is ended, the answer not kept).
+        """
+        return await self._database.write(lambda connection: settle.settle(connection, run_id, settlement))
+
+    async def run(self, run_id: str) -> Run | None:
+        """The run's row. Whose it is, is for the caller to compare."""
+        return await self._database.read(lambda connection: runs.find(connection, run_id))
+
+    async def active_run(self, key: Key) -> Run | None:
+        """The run that has the conversation's active place."""
+        return await self._database.read(lambda connection: runs.active(connection, key))
+
+    async def unfinished(self, older_than_ms: int, limit: int) -> tuple[Run, ...]:
+        """Runs that have not ended and whose row did not change since `older_than_ms`, oldest first (C11)."""
+        return await self._database.read(lambda connection: runs.unfinished(connection, older_than_ms, limit))
+
+    async def history(
+        self, tenant: str, conversation_id: str, before_sequence: int, turns: int | None
+    ) -> tuple[HistoryMessage, ...]:
+        """What was said before the message at `before_sequence`: the last `turns` questions and all after them.
+
+        None is everything, 0 nothing. A question without an answer is in it like any other.
+        """
+        return await self._database.read(
+            lambda connection: history.window(connection, tenant, conversation_id, before_sequence, turns)
+        )
+
+    async def create(self, key: Key, title: str, now_ms: int) -> bool:
+        """Create a conversation. False where the id is taken, whoever has it: `conversation` tells its owner more."""
+        try:
+            await self._database.write(lambda connection: conversations.create(connection, key, title, now_ms))
+        except IntegrityError:
+            return False
+        return True
+
+    async def conversation(self, key: Key) -> Conversation | None:
+        return await self._database.read(lambda connection: conversations.find(connection, key))
+
+    async def conversations(self, tenant: str, owner: str, limit: int = 100) -> tuple[Conversation, ...]:
+        """The owner's conversations, the one changed last first."""
+        return await self._database.read(lambda connection: conversations.of_owner(connection, tenant, owner, limit))
+
+    async def messages(self, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
+        """The conversation's messages by sequence. None where there is no such conversation for this owner."""
+        return await self._database.read(lambda connection: conversations.messages_of(connection, key, span))

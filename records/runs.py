@@ -1,0 +1,57 @@
+"""Run rows: one per turn, without content; who may go on is decided by whether `ended_ms` is set."""
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from protocol.turn import Transport
+from records.schema import conversations, runs
+from records.values import Key, Run
+
+
+async def find(connection: AsyncConnection, run_id: str) -> Run | None:
+    """The run of this id, whoever owns it."""
+    row = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).mappings().one_or_none()
+    return None if row is None else Run(**row)
+
+
+async def active(connection: AsyncConnection, key: Key) -> Run | None:
+    """The run that has the active place of the caller's conversation."""
+    query = (
+        select(runs)
+        .join(conversations, conversations.c.active_run_id == runs.c.run_id)
+        .where(
+            conversations.c.tenant == key.tenant,
+            conversations.c.id == key.conversation_id,
+            conversations.c.owner == key.owner,
+            conversations.c.deleted_ms.is_(None),
+        )
+    )
+    row = (await connection.execute(query)).mappings().one_or_none()
+    return None if row is None else Run(**row)
+
+
+async def unfinished(connection: AsyncConnection, older_than_ms: int, limit: int) -> tuple[Run, ...]:
+    """Runs that have not ended and whose row is older, oldest first."""
+    query = (
+        select(runs)
+        .where(runs.c.ended_ms.is_(None), runs.c.updated_ms < older_than_ms)
+        .order_by(runs.c.updated_ms, runs.c.run_id)
+        .limit(limit)
+    )
+    return tuple(Run(**row) for row in (await connection.execute(query)).mappings())
+
+
+async def running(connection: AsyncConnection, run_id: str, transport: Transport, now_ms: int) -> bool:
+    """Note who executes a run that has not ended."""
+    change = (
+        update(runs)
+        .where(runs.c.run_id == run_id, runs.c.ended_ms.is_(None))
+        .values(status="running", transport=transport, updated_ms=now_ms)
+    )
+    return (await connection.execute(change)).rowcount == 1
+
+
+async def mark_memory(connection: AsyncConnection, run_id: str) -> bool:
+    """Note that a run that has not ended lives on one process's memory log."""
+    change = update(runs).where(runs.c.run_id == run_id, runs.c.ended_ms.is_(None)).values(memory=True)
+    return (await connection.execute(change)).rowcount == 1

@@ -1,0 +1,75 @@
+"""The tables as queries see them. `migrations/` creates them; a test compares the two.
+
+Times are milliseconds since the epoch. Messages go with their conversation; a run row holds no content and stays: it is
+the proof that a run id was used (C5).
+"""
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKeyConstraint, Index, Integer, MetaData, Table, text
+
+from records.text import Document, Identifier, Label
+
+metadata = MetaData()
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("tenant", Identifier, primary_key=True),
+    Column("id", Identifier, primary_key=True),
+    Column("owner", Identifier, nullable=False),
+    Column("title", Label, nullable=False),
+    Column("active_run_id", Identifier),
+    Column("next_sequence", Integer, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("deleted_ms", BigInteger),
+    Index("conversations_of_owner", "tenant", "owner", "updated_ms"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("tenant", Identifier, primary_key=True),
+    Column("conversation_id", Identifier, primary_key=True),
+    # The place in the conversation is the key, not the id: a user's message id comes from the client, which may repeat
+    # one or take one that an answer will need, and an answer that cannot be stored is a run that never ends.
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("id", Identifier, nullable=False),
+    Column("role", Identifier, nullable=False),
+    Column("run_id", Identifier, nullable=False),
+    Column("parts", Document, nullable=False),
+    Column("provider", Document),
+    Column("model", Label, nullable=False),
+    Column("outcome", Identifier, nullable=False),
+    Column("usage", Document, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
+    ),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", Identifier, primary_key=True),
+    Column("tenant", Identifier, nullable=False),
+    Column("owner", Identifier, nullable=False),
+    Column("conversation_id", Identifier, nullable=False),
+    Column("assistant", Identifier, nullable=False),
+    Column("user_message_id", Identifier, nullable=False),
+    Column("message_id", Identifier, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("status", Identifier, nullable=False),
+    Column("kind", Identifier, nullable=False),
+    Column("transport", Identifier, nullable=False),
+    Column("memory", Boolean, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("ended_ms", BigInteger),
+    # Small however many runs there were: the sweeper reads it every few seconds.
+    Index(
+        "runs_unfinished",
+        "updated_ms",
+        sqlite_where=text("ended_ms IS NULL"),
+        postgresql_where=text("ended_ms IS NULL"),
+    ),
+)

@@ -1,0 +1,71 @@
+"""How a run ends in the records: the answer, the run row and the conversation's free place in one transaction (C3, C18)."""
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from records import runs
+from records.schema import conversations, messages
+from records.schema import runs as run_rows
+from records.values import Run, Settlement
+
+
+async def settle(connection: AsyncConnection, run_id: str, settlement: Settlement) -> bool:
+    """End the run as its seal says, unless it has ended. True where the records hold this settlement afterwards."""
+    end = (
+        update(run_rows)
+        .where(run_rows.c.run_id == run_id, run_rows.c.ended_ms.is_(None))
+        .values(
+            status=settlement.status,
+            kind=settlement.kind,
+            ended_ms=settlement.now_ms,
+            updated_ms=settlement.now_ms,
+        )
+    )
+    first = (await connection.execute(end)).rowcount == 1
+    run = await runs.find(connection, run_id)
+    if run is None:
+        return False
+    if first:
+        await _free_place(connection, run, settlement)
+    return run.status == settlement.status and await _holds_answer(connection, run, settlement)
+
+
+async def _free_place(connection: AsyncConnection, run: Run, settlement: Settlement) -> None:
+    row_of = (conversations.c.tenant == run.tenant, conversations.c.id == run.conversation_id)
+    query = select(conversations.c.active_run_id, conversations.c.deleted_ms).where(*row_of).with_for_update()
+    place = (await connection.execute(query)).one_or_none()
+    if place is None:
+        return
+    if place.deleted_ms is None and settlement.parts:
+        await connection.execute(insert(messages).values(_answer(run, settlement)))
+    if place.active_run_id == run.run_id:
+        free = {"active_run_id": None, "updated_ms": settlement.now_ms}
+        await connection.execute(update(conversations).where(*row_of).values(free))
+
+
+async def _holds_answer(connection: AsyncConnection, run: Run, settlement: Settlement) -> bool:
+    if not settlement.parts:
+        return True
+    query = select(messages.c.run_id).where(
+        messages.c.tenant == run.tenant,
+        messages.c.conversation_id == run.conversation_id,
+        messages.c.sequence == run.sequence + 1,
+    )
+    return (await connection.execute(query)).one_or_none() is not None
+
+
+def _answer(run: Run, settlement: Settlement) -> dict[str, object]:
+    return {
+        "tenant": run.tenant,
+        "conversation_id": run.conversation_id,
+        "sequence": run.sequence + 1,
+        "id": run.message_id,
+        "role": "assistant",
+        "run_id": run.run_id,
+        "parts": settlement.parts,
+        "provider": settlement.provider,
+        "model": settlement.model,
+        "outcome": settlement.status,
+        "usage": settlement.usage.model_dump(),
+        "created_ms": settlement.now_ms,
+    }

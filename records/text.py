@@ -1,0 +1,57 @@
+"""The column types: what text a database takes, decided once for every column and for both databases.
+
+PostgreSQL refuses U+0000 and lone surrogates in text, SQLite refuses lone surrogates. So:
+
+- `Identifier` (ids, owners, tenants) refuses both with `invalid`. Replacing would make two different owners equal.
+- `Label` (titles, names of models) replaces each with U+FFFD: a label that changed a little is better than a lost answer.
+- `Document` is JSON as ASCII text, in which every Python string survives as it is.
+
+The rules hold for what is written and for what is looked up, because both pass through the column's type.
+"""
+
+import json
+import re
+from typing import Any
+
+from sqlalchemy import Dialect, Text
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from protocol.errors import TurnkeepError
+from protocol.json import Json
+
+REFUSED = re.compile("[\x00\ud800-\udfff]")
+
+
+class Identifier(TypeDecorator[str]):
+    """Text that names something; text no database can hold names nothing."""
+
+    impl: TypeEngine[Any] | type[TypeEngine[Any]] = Text
+    cache_ok: bool | None = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is not None and REFUSED.search(value):
+            raise TurnkeepError("invalid", "An id contains a character that no id has.")
+        return value
+
+
+class Label(TypeDecorator[str]):
+    """Text for people."""
+
+    impl: TypeEngine[Any] | type[TypeEngine[Any]] = Text
+    cache_ok: bool | None = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else REFUSED.sub("\ufffd", value)
+
+
+class Document(TypeDecorator[Json]):
+    """A JSON value. Not the databases' own JSON types: jsonb refuses an escaped U+0000 and reorders keys."""
+
+    impl: TypeEngine[Any] | type[TypeEngine[Any]] = Text
+    cache_ok: bool | None = True
+
+    def process_bind_param(self, value: Json | None, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Json | None:
+        return None if value is None else json.loads(value)

@@ -1,0 +1,94 @@
+"""How a turn begins."""
+
+from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from records import runs
+from records.schema import conversations, messages
+from records.schema import runs as run_rows
+from records.values import Beginning, Begun, Busy, Known, NotFound, Run, TurnBegin
+
+FIRST_SEQUENCE = 1
+
+
+async def begin(connection: AsyncConnection, turn: TurnBegin) -> Beginning:
+    """Take the conversation's active place and write the turn's first rows, or say why not.
+
+    Raises IntegrityError where another transaction created the conversation or used the run id since we looked: the same
+    call, made again, then finds what that one wrote.
+    """
+    key = turn.key
+    # The row's lock makes two beginnings of one conversation queue (PostgreSQL; on SQLite all writers queue anyway).
+    query = select(conversations).where(conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
+    place = (await connection.execute(query.with_for_update())).mappings().one_or_none()
+    refusal = _refusal(turn, place, await runs.find(connection, turn.run_id))
+    if refusal is not None:
+        return refusal
+    sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
+    await _take_place(connection, turn, sequence, create=place is None)
+    await connection.execute(insert(messages).values(_user_message(turn, sequence)))
+    await connection.execute(insert(run_rows).values(_run(turn, sequence)))
+    return Begun(sequence)
+
+
+def _refusal(turn: TurnBegin, place: RowMapping | None, run: Run | None) -> Known | Busy | NotFound | None:
+    key = turn.key
+    if run is not None and (run.tenant, run.owner) == (key.tenant, key.owner):
+        return Known(run)
+    if run is not None:
+        return NotFound()
+    if place is None:
+        return None if turn.create_if_missing else NotFound()
+    if place["owner"] != key.owner or place["deleted_ms"] is not None:
+        return NotFound()
+    return None if place["active_run_id"] is None else Busy(place["active_run_id"])
+
+
+async def _take_place(connection: AsyncConnection, turn: TurnBegin, sequence: int, *, create: bool) -> None:
+    key = turn.key
+    taken = {
+        "active_run_id": turn.run_id,
+        "next_sequence": sequence + 2,  # the answer's place is reserved with the question's (C18)
+        "updated_ms": turn.now_ms,
+    }
+    if create:
+        row = {"tenant": key.tenant, "id": key.conversation_id, "owner": key.owner, "title": ""}
+        await connection.execute(insert(conversations).values(**row, **taken, created_ms=turn.now_ms))
+        return
+    row_of = (conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
+    await connection.execute(update(conversations).where(*row_of).values(**taken))
+
+
+def _user_message(turn: TurnBegin, sequence: int) -> dict[str, object]:
+    return {
+        "tenant": turn.key.tenant,
+        "conversation_id": turn.key.conversation_id,
+        "sequence": sequence,
+        "id": turn.user_message_id,
+        "role": "user",
+        "run_id": turn.run_id,
+        "parts": turn.parts,
+        "model": "",
+        "outcome": "",
+        "usage": {},
+        "created_ms": turn.now_ms,
+    }
+
+
+def _run(turn: TurnBegin, sequence: int) -> dict[str, object]:
+    return {
+        "run_id": turn.run_id,
+        "tenant": turn.key.tenant,
+        "owner": turn.key.owner,
+        "conversation_id": turn.key.conversation_id,
+        "assistant": turn.assistant,
+        "user_message_id": turn.user_message_id,
+        "message_id": turn.message_id,
+        "sequence": sequence,
+        "status": "accepted",
+        "kind": "",
+        "transport": "",
+        "memory": False,
+        "created_ms": turn.now_ms,
+        "updated_ms": turn.now_ms,
+    }
