@@ -47,9 +47,8 @@ class ChatTurnInput(Stored):
     generation: int = 1
     slice: int = 1  # the next slice to run; grows over continue-as-new
     slice_ms: int = 180_000
-    max_slices: int = (
-        200  # of one history; here, and no constant, because another value would break the replay of a run
-    )
+    heartbeat_ms: int = 5_000  # a worker silent for longer is taken for dead
+    max_slices: int = 200  # of one history; no constant, because another value would break the replay of a live run
     woken: bool = False  # a wake-up that nothing waited for yet, carried over continue-as-new
 
 
