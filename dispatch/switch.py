@@ -1,0 +1,69 @@
+"""The switch as a value: which share of the owners gets the durable path. How it is spelled, and nothing about where it is kept.
+
+    on · true · yes                               everybody
+    off · false · no                              nobody
+    {"percent": 10, "allow": ["owner", …]}        one owner in ten, and those named
+
+Words may be in any case and padded, as people type them in an emergency. Everything else is refused: a switch that guesses
+is found out in the incident it was made for.
+"""
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from protocol.errors import TurnkeepError
+
+ALLOWED: Final = 1_000  # names in the allow-list; more are a percentage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """`percent` of all owners, and those in `allow`, take the durable path."""
+
+    percent: int
+    allow: frozenset[str] = frozenset()
+
+    def covers(self, owner: str) -> bool:
+        """Whether the owner takes the durable path. Who is in at ten percent is in at twenty."""
+        return owner in self.allow or _place(owner) < self.percent
+
+    def __str__(self) -> str:
+        """The canonical spelling, as it is stored and shown."""
+        if self == ON:
+            return "on"
+        if self == OFF:
+            return "off"
+        return json.dumps({"percent": self.percent, "allow": sorted(self.allow)})
+
+
+ON: Final = Switch(percent=100)
+OFF: Final = Switch(percent=0)
+WORDS: Final = {"on": ON, "true": ON, "yes": ON, "off": OFF, "false": OFF, "no": OFF}
+
+
+class _Canary(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    percent: int = Field(ge=0, le=100)
+    allow: list[str] = Field(default_factory=list, max_length=ALLOWED)
+
+
+def parse(text: str) -> Switch:
+    """The switch that `text` spells. Raises TurnkeepError of kind "invalid"."""
+    word = WORDS.get(text.strip().lower())
+    if word is not None:
+        return word
+    try:
+        canary = _Canary.model_validate_json(text)
+    except ValidationError:
+        # Not chained: the error would quote the value.
+        raise TurnkeepError("invalid", 'The switch is on, off, or {"percent": 0…100, "allow": [owner, …]}.') from None
+    return Switch(percent=canary.percent, allow=frozenset(canary.allow))
+
+
+def _place(owner: str) -> int:
+    """The owner's place among a hundred, the same in every process and for ever."""
+    return int.from_bytes(sha256(owner.encode()).digest()[:8], "big") % 100
