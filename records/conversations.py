@@ -1,7 +1,6 @@
 """Conversations and their messages as their owner sees them. Nobody else's, and nothing deleted, is ever found."""
 
-from sqlalchemy import ColumnElement, insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Connection, insert, select
 
 from protocol.model import Usage
 from records.schema import conversations, messages
@@ -20,20 +19,20 @@ def _owned(key: Key) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-async def create(connection: AsyncConnection, key: Key, title: str, now_ms: int) -> None:
+def create(connection: Connection, key: Key, title: str, now_ms: int) -> None:
     """Insert the conversation. Raises IntegrityError where the id is taken."""
     row = {"tenant": key.tenant, "id": key.conversation_id, "owner": key.owner, "title": title}
     times = {"created_ms": now_ms, "updated_ms": now_ms}
-    await connection.execute(insert(conversations).values(**row, **times, next_sequence=FIRST_SEQUENCE))
+    connection.execute(insert(conversations).values(**row, **times, next_sequence=FIRST_SEQUENCE))
 
 
-async def find(connection: AsyncConnection, key: Key) -> Conversation | None:
+def find(connection: Connection, key: Key) -> Conversation | None:
     """The conversation, if it is there for this owner."""
-    row = (await connection.execute(select(*COLUMNS).where(*_owned(key)))).mappings().one_or_none()
+    row = connection.execute(select(*COLUMNS).where(*_owned(key))).mappings().one_or_none()
     return None if row is None else Conversation(**row)
 
 
-async def of_owner(connection: AsyncConnection, tenant: str, owner: str, limit: int) -> tuple[Conversation, ...]:
+def of_owner(connection: Connection, tenant: str, owner: str, limit: int) -> tuple[Conversation, ...]:
     """The owner's conversations, the one changed last first."""
     query = (
         select(*COLUMNS)
@@ -41,12 +40,12 @@ async def of_owner(connection: AsyncConnection, tenant: str, owner: str, limit: 
         .order_by(conversations.c.updated_ms.desc(), conversations.c.id)
         .limit(limit)
     )
-    return tuple(Conversation(**row) for row in (await connection.execute(query)).mappings())
+    return tuple(Conversation(**row) for row in connection.execute(query).mappings())
 
 
-async def messages_of(connection: AsyncConnection, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
+def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
     """The conversation's messages, None where it is not there for this owner."""
-    if await find(connection, key) is None:
+    if find(connection, key) is None:
         return None
     sequence = messages.c.sequence
     query = select(messages).where(messages.c.tenant == key.tenant, messages.c.conversation_id == key.conversation_id)
@@ -65,5 +64,5 @@ async def messages_of(connection: AsyncConnection, key: Key, span: Span) -> tupl
             usage=Usage.model_validate(row["usage"]),
             created_ms=row["created_ms"],
         )
-        for row in (await connection.execute(query)).mappings()
+        for row in connection.execute(query).mappings()
     )

@@ -1,14 +1,13 @@
 """What the next turn is told of those before it."""
 
-from sqlalchemy import func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, func, select
 
 from records.schema import messages
 from records.values import HistoryMessage
 
 
-async def window(
-    connection: AsyncConnection, tenant: str, conversation_id: str, before_sequence: int, turns: int | None
+def window(
+    connection: Connection, tenant: str, conversation_id: str, before_sequence: int, turns: int | None
 ) -> tuple[HistoryMessage, ...]:
     """The messages before a sequence, from the last `turns` questions on."""
     earlier = (
@@ -23,7 +22,7 @@ async def window(
         # A window begins with a question, and one that was never answered is a turn like the others. With no question
         # in it (turns = 0) the minimum is NULL and no message is at or past it.
         query = query.where(messages.c.sequence >= select(func.min(newest.c.sequence)).scalar_subquery())
-    rows = (await connection.execute(query.order_by(messages.c.sequence))).mappings()
+    rows = connection.execute(query.order_by(messages.c.sequence)).mappings()
     return tuple(
         HistoryMessage(
             sequence=row["sequence"],

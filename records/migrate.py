@@ -9,7 +9,6 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from records.database import Database
 
@@ -26,14 +25,10 @@ async def upgrade(url: str) -> None:
         await database.close()
 
 
-async def upgrade_on(connection: AsyncConnection) -> None:
+def upgrade_on(connection: Connection) -> None:
     """Create or upgrade the tables inside the connection's transaction."""
     if connection.dialect.name == "postgresql":  # SQLite's writer has the lock by BEGIN IMMEDIATE
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
-    await connection.run_sync(_upgrade)
-
-
-def _upgrade(connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection

@@ -29,9 +29,9 @@ TRIES = 3
 
 
 class Records:
-    """The records of a deployment, at a SQLAlchemy address whose tables `records.migrate.upgrade` has made.
+    """The records of a deployment, at an address whose tables `records.migrate.upgrade` has made.
 
-    `sqlite+aiosqlite:////folder/file.db` or `postgresql+asyncpg://…`. Connections are opened when first needed.
+    `sqlite:////folder/file.db` or `postgresql://user@host/name`. Connections are opened when first needed.
     """
 
     def __init__(self, url: str, *, timeout_ms: int = 5_000) -> None:
@@ -40,7 +40,7 @@ class Records:
     @classmethod
     async def in_memory(cls) -> Self:
         """Records of this process alone, gone with `close`; for tests."""
-        records = cls("sqlite+aiosqlite://")
+        records = cls("sqlite://")
         await records._database.write(migrate.upgrade_on)
         return records
 

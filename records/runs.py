@@ -1,20 +1,19 @@
 """Run rows: one per turn, without content; who may go on is decided by whether `ended_ms` is set."""
 
-from sqlalchemy import select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, select, update
 
 from protocol.turn import Transport
 from records.schema import conversations, runs
 from records.values import Key, Run
 
 
-async def find(connection: AsyncConnection, run_id: str) -> Run | None:
+def find(connection: Connection, run_id: str) -> Run | None:
     """The run of this id, whoever owns it."""
-    row = (await connection.execute(select(runs).where(runs.c.run_id == run_id))).mappings().one_or_none()
+    row = connection.execute(select(runs).where(runs.c.run_id == run_id)).mappings().one_or_none()
     return None if row is None else Run(**row)
 
 
-async def active(connection: AsyncConnection, key: Key) -> Run | None:
+def active(connection: Connection, key: Key) -> Run | None:
     """The run that has the active place of the caller's conversation."""
     query = (
         select(runs)
@@ -26,11 +25,11 @@ async def active(connection: AsyncConnection, key: Key) -> Run | None:
             conversations.c.deleted_ms.is_(None),
         )
     )
-    row = (await connection.execute(query)).mappings().one_or_none()
+    row = connection.execute(query).mappings().one_or_none()
     return None if row is None else Run(**row)
 
 
-async def unfinished(connection: AsyncConnection, older_than_ms: int, limit: int) -> tuple[Run, ...]:
+def unfinished(connection: Connection, older_than_ms: int, limit: int) -> tuple[Run, ...]:
     """Runs that have not ended and whose row is older, oldest first."""
     query = (
         select(runs)
@@ -38,20 +37,20 @@ async def unfinished(connection: AsyncConnection, older_than_ms: int, limit: int
         .order_by(runs.c.updated_ms, runs.c.run_id)
         .limit(limit)
     )
-    return tuple(Run(**row) for row in (await connection.execute(query)).mappings())
+    return tuple(Run(**row) for row in connection.execute(query).mappings())
 
 
-async def running(connection: AsyncConnection, run_id: str, transport: Transport, now_ms: int) -> bool:
+def running(connection: Connection, run_id: str, transport: Transport, now_ms: int) -> bool:
     """Note who executes a run that has not ended."""
     change = (
         update(runs)
         .where(runs.c.run_id == run_id, runs.c.ended_ms.is_(None))
         .values(status="running", transport=transport, updated_ms=now_ms)
     )
-    return (await connection.execute(change)).rowcount == 1
+    return connection.execute(change).rowcount == 1
 
 
-async def mark_memory(connection: AsyncConnection, run_id: str) -> bool:
+def mark_memory(connection: Connection, run_id: str) -> bool:
     """Note that a run that has not ended lives on one process's memory log."""
     change = update(runs).where(runs.c.run_id == run_id, runs.c.ended_ms.is_(None)).values(memory=True)
-    return (await connection.execute(change)).rowcount == 1
+    return connection.execute(change).rowcount == 1

@@ -1,7 +1,6 @@
 """How a run ends in the records: the answer, the run row and the conversation's free place in one transaction (C3, C18)."""
 
-from sqlalchemy import insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, insert, select, update
 
 from records import runs
 from records.schema import conversations, messages
@@ -9,7 +8,7 @@ from records.schema import runs as run_rows
 from records.values import Run, Settlement
 
 
-async def settle(connection: AsyncConnection, run_id: str, settlement: Settlement) -> bool:
+def settle(connection: Connection, run_id: str, settlement: Settlement) -> bool:
     """End the run as its seal says, unless it has ended. True where the records hold this settlement afterwards."""
     end = (
         update(run_rows)
@@ -21,29 +20,29 @@ async def settle(connection: AsyncConnection, run_id: str, settlement: Settlemen
             updated_ms=settlement.now_ms,
         )
     )
-    first = (await connection.execute(end)).rowcount == 1
-    run = await runs.find(connection, run_id)
+    first = connection.execute(end).rowcount == 1
+    run = runs.find(connection, run_id)
     if run is None:
         return False
     if first:
-        await _free_place(connection, run, settlement)
-    return run.status == settlement.status and await _holds_answer(connection, run, settlement)
+        _free_place(connection, run, settlement)
+    return run.status == settlement.status and _holds_answer(connection, run, settlement)
 
 
-async def _free_place(connection: AsyncConnection, run: Run, settlement: Settlement) -> None:
+def _free_place(connection: Connection, run: Run, settlement: Settlement) -> None:
     row_of = (conversations.c.tenant == run.tenant, conversations.c.id == run.conversation_id)
     query = select(conversations.c.active_run_id, conversations.c.deleted_ms).where(*row_of).with_for_update()
-    place = (await connection.execute(query)).one_or_none()
+    place = connection.execute(query).one_or_none()
     if place is None:
         return
     if place.deleted_ms is None and settlement.parts:
-        await connection.execute(insert(messages).values(_answer(run, settlement)))
+        connection.execute(insert(messages).values(_answer(run, settlement)))
     if place.active_run_id == run.run_id:
         free = {"active_run_id": None, "updated_ms": settlement.now_ms}
-        await connection.execute(update(conversations).where(*row_of).values(free))
+        connection.execute(update(conversations).where(*row_of).values(free))
 
 
-async def _holds_answer(connection: AsyncConnection, run: Run, settlement: Settlement) -> bool:
+def _holds_answer(connection: Connection, run: Run, settlement: Settlement) -> bool:
     if not settlement.parts:
         return True
     query = select(messages.c.run_id).where(
@@ -51,7 +50,7 @@ async def _holds_answer(connection: AsyncConnection, run: Run, settlement: Settl
         messages.c.conversation_id == run.conversation_id,
         messages.c.sequence == run.sequence + 1,
     )
-    return (await connection.execute(query)).one_or_none() is not None
+    return connection.execute(query).one_or_none() is not None
 
 
 def _answer(run: Run, settlement: Settlement) -> dict[str, object]:

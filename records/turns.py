@@ -1,7 +1,6 @@
 """How a turn begins."""
 
-from sqlalchemy import RowMapping, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from records import runs
 from records.schema import conversations, messages
@@ -11,7 +10,7 @@ from records.values import Beginning, Begun, Busy, Known, NotFound, Run, TurnBeg
 FIRST_SEQUENCE = 1
 
 
-async def begin(connection: AsyncConnection, turn: TurnBegin) -> Beginning:
+def begin(connection: Connection, turn: TurnBegin) -> Beginning:
     """Take the conversation's active place and write the turn's first rows, or say why not.
 
     Raises IntegrityError where another transaction created the conversation or used the run id since we looked: the same
@@ -20,14 +19,14 @@ async def begin(connection: AsyncConnection, turn: TurnBegin) -> Beginning:
     key = turn.key
     # The row's lock makes two beginnings of one conversation queue (PostgreSQL; on SQLite all writers queue anyway).
     query = select(conversations).where(conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
-    place = (await connection.execute(query.with_for_update())).mappings().one_or_none()
-    refusal = _refusal(turn, place, await runs.find(connection, turn.run_id))
+    place = connection.execute(query.with_for_update()).mappings().one_or_none()
+    refusal = _refusal(turn, place, runs.find(connection, turn.run_id))
     if refusal is not None:
         return refusal
     sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
-    await _take_place(connection, turn, sequence, create=place is None)
-    await connection.execute(insert(messages).values(_user_message(turn, sequence)))
-    await connection.execute(insert(run_rows).values(_run(turn, sequence)))
+    _take_place(connection, turn, sequence, create=place is None)
+    connection.execute(insert(messages).values(_user_message(turn, sequence)))
+    connection.execute(insert(run_rows).values(_run(turn, sequence)))
     return Begun(sequence)
 
 
@@ -44,7 +43,7 @@ def _refusal(turn: TurnBegin, place: RowMapping | None, run: Run | None) -> Know
     return None if place["active_run_id"] is None else Busy(place["active_run_id"])
 
 
-async def _take_place(connection: AsyncConnection, turn: TurnBegin, sequence: int, *, create: bool) -> None:
+def _take_place(connection: Connection, turn: TurnBegin, sequence: int, *, create: bool) -> None:
     key = turn.key
     taken = {
         "active_run_id": turn.run_id,
@@ -53,10 +52,10 @@ async def _take_place(connection: AsyncConnection, turn: TurnBegin, sequence: in
     }
     if create:
         row = {"tenant": key.tenant, "id": key.conversation_id, "owner": key.owner, "title": ""}
-        await connection.execute(insert(conversations).values(**row, **taken, created_ms=turn.now_ms))
+        connection.execute(insert(conversations).values(**row, **taken, created_ms=turn.now_ms))
         return
     row_of = (conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
-    await connection.execute(update(conversations).where(*row_of).values(**taken))
+    connection.execute(update(conversations).where(*row_of).values(**taken))
 
 
 def _user_message(turn: TurnBegin, sequence: int) -> dict[str, object]:
