@@ -93,7 +93,8 @@ class MemoryRunStore:
         if run.state == "open":
             run.state = "running"
         grip = Grip(run_id, run.attempt, claim.owner)
-        return Claimed(grip=grip, next=run.next, stop=run.stop, sealed=run.seal)
+        room = max(0, self._max_log_bytes - self._reserve_bytes - run.size)
+        return Claimed(grip=grip, next=run.next, stop=run.stop, room=room, sealed=run.seal)
 
     def _refuse_claim(self, run: _Run, claim: ClaimRequest) -> Refused | None:
         if run.state == "ended":

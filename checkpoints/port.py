@@ -90,11 +90,16 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A won claim. `next` is the index the log expects; `stop` that a stop is recorded; `sealed` the seal where one exists."""
+    """A won claim. `next` is the index the log expects; `stop` that a stop is recorded; `sealed` the seal where one exists.
+
+    `room` is how many bytes of frames the log still takes from `append`: an executor ends the turn in good order before
+    the log refuses it (S9).
+    """
 
     grip: Grip
     next: int
     stop: bool
+    room: int
     sealed: bytes | None = None
 
 

@@ -14,6 +14,7 @@ NOT_RUN = "Not run: the turn ended before."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
 
+_ERROR_FRAMES = ("data-error", "error")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
 
 
@@ -37,6 +38,17 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
     update = {"phase": "settled", "outcome": outcome, "history": history, "calls": ()}
     settled = replace(turn, state=folded(state, frames).model_copy(update=update), open_step=None, results={}, shown=0)
     return Advance(turn=settled, frames=frames, command=Settle(outcome))
+
+
+def stopped_instead(advance: Advance) -> Advance:
+    """The same end as a stop: a stop was recorded before the seal, and recorded intent decides (C3)."""
+    frames = tuple(frame for frame in advance.frames if frame["type"] not in _ERROR_FRAMES)
+    frames = (*frames[:-1], *_verdict(STOPPED), frames[-1])
+    state = advance.turn.state
+    parts = tuple(part for part in state.message.parts if part["type"] not in _ERROR_FRAMES)
+    message = state.message.model_copy(update={"parts": parts})
+    state = state.model_copy(update={"outcome": STOPPED, "message": message})
+    return Advance(turn=replace(advance.turn, state=state), frames=frames, command=Settle(STOPPED))
 
 
 def seal_of(state: TurnState, outcome: Outcome) -> Seal:

@@ -1,6 +1,9 @@
 """One step's model call: its events become frames, its end decides what comes next."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from engine.boundary import next_step
 from engine.calls import ask
@@ -11,6 +14,9 @@ from protocol.checkpoint import Outcome
 from protocol.errors import ProviderError
 from protocol.frames import Frame, PartEnd, ToolInputStart
 from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
+
+Emitted = tuple[OpenStep, tuple[Frame, ...]]
+Item = TypeVar("Item")
 
 FAILED_STOPS: dict[str, Outcome] = {
     "max_tokens": Outcome(
@@ -29,6 +35,7 @@ FAILED_STOPS: dict[str, Outcome] = {
         status="failed", finish_reason="content-filter", kind="refused", message="The model declined to answer."
     ),
 }
+PIECE = 16_384  # code points of one delta: escaped they take at most 12 bytes each, and a frame holds 256 KB
 EMPTY = Outcome(status="failed", finish_reason="error", kind="empty_answer", message="The model gave no answer.")
 COMPLETED = Outcome(status="completed", finish_reason="stop")
 
@@ -44,11 +51,12 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
     step = turn.open_step or open_step(turn)
     match event:
         case TextDelta(text=text):
-            return _emit(turn, *_text(step, text)) if text else Advance(turn=turn)
+            return _emit(turn, *_all(_text, step, _pieces(text)))
         case ThinkingDelta(text=text):
-            return _emit(turn, *_thinking(step, text)) if text else Advance(turn=turn)
+            return _emit(turn, *_all(_thinking, step, _pieces(text)))
         case ToolInputDelta():
-            return _emit(turn, *_tool_input(step, turn.state.step, event))
+            deltas = [replace(event, json=piece) for piece in _pieces(event.json)] or [event]
+            return _emit(turn, *_all(partial(_tool_input, turn.state.step), step, deltas))
         case BlockEnded(signature=signature):
             return _emit(turn, *_end_part(step, signature))
         case Stopped():
@@ -73,7 +81,19 @@ def _emit(turn: Turn, step: OpenStep, frames: tuple[Frame, ...]) -> Advance:
     return Advance(turn=replace(turn, open_step=replace(step, message=message)), frames=frames)
 
 
-def _text(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
+def _pieces(text: str) -> list[str]:
+    return [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+
+
+def _all(emit: Callable[[OpenStep, Item], Emitted], step: OpenStep, items: Iterable[Item]) -> Emitted:
+    frames: tuple[Frame, ...] = ()
+    for item in items:
+        step, more = emit(step, item)
+        frames = (*frames, *more)
+    return step, frames
+
+
+def _text(step: OpenStep, text: str) -> Emitted:
     frames: tuple[Frame, ...] = ()
     shown = text
     if step.part != "text":
@@ -86,7 +106,7 @@ def _text(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
     return replace(step, text=step.text + text, last_text=text[-1]), (*frames, delta)
 
 
-def _thinking(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
+def _thinking(step: OpenStep, text: str) -> Emitted:
     frames: tuple[Frame, ...] = ()
     if step.part != "reasoning":
         step, frames = _end_part(step, None)
@@ -95,7 +115,7 @@ def _thinking(step: OpenStep, text: str) -> tuple[OpenStep, tuple[Frame, ...]]:
     return step, (*frames, {"type": "reasoning-delta", "id": step.part_id, "delta": text})
 
 
-def _end_part(step: OpenStep, signature: str | None) -> tuple[OpenStep, tuple[Frame, ...]]:
+def _end_part(step: OpenStep, signature: str | None) -> Emitted:
     if not step.part:
         return step, ()
     end: PartEnd = {"type": "text-end" if step.part == "text" else "reasoning-end", "id": step.part_id}
@@ -104,7 +124,7 @@ def _end_part(step: OpenStep, signature: str | None) -> tuple[OpenStep, tuple[Fr
     return replace(step, part="", part_id=""), (end,)
 
 
-def _tool_input(step: OpenStep, number: int, event: ToolInputDelta) -> tuple[OpenStep, tuple[Frame, ...]]:
+def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
     frames: tuple[Frame, ...] = ()
     known = [at for at, call in enumerate(step.calls) if call.provider_id == event.id]
     if known:
@@ -151,7 +171,7 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     return settle(turn, COMPLETED, stop.content)
 
 
-def _backfill(step: OpenStep, stop: Stopped) -> tuple[OpenStep, tuple[Frame, ...]]:
+def _backfill(step: OpenStep, stop: Stopped) -> Emitted:
     """Text that only the finished message holds is shown before the end (REQ-B24)."""
     whole = "".join(str(block["text"]) for block in stop.content if block.get("type") == "text")
     if len(whole) > len(step.text) and whole.startswith(step.text):

@@ -10,8 +10,8 @@ from engine.boundary import TIME_IS_UP
 from engine.calls import ledger_key, start
 from engine.fold import folded
 from engine.settle import STOPPED, failed, output_frame, settle
-from engine.values import Advance, CallModel, Plan, Settle, Turn
-from protocol.checkpoint import LedgerEntry, Message, ToolCall, ToolResult, TurnState
+from engine.values import Advance, CallModel, Plan, Turn
+from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolResult, TurnState
 from protocol.errors import ErrorKind
 from protocol.frames import Frame, data
 from protocol.json import JsonObject
@@ -59,8 +59,6 @@ def resume(
     Those of a step the model had not finished are withdrawn; those of an asked step are outputs, and stand (C1, C2).
     """
     turn = Turn(plan=plan, state=state)
-    if state.phase == "settled" and state.outcome is not None:
-        return Advance(turn=turn, command=Settle(state.outcome))
     if state.phase == "asked":
         return _resume_calls(turn, ledger)
     frames: tuple[Frame, ...] = ()
@@ -82,6 +80,13 @@ def run_out(turn: Turn) -> Advance:
 def give_up(turn: Turn, kind: ErrorKind, message: str) -> Advance:
     """The turn cannot go on for a reason outside of it."""
     return settle(turn, failed(kind, message))
+
+
+def end_at_once(advance: Advance, outcome: Outcome) -> Advance:
+    """End a turn that was only just begun or resumed: nothing is asked and no tool is called."""
+    never_started = replace(advance.turn, started=frozenset(advance.turn.results))
+    ended = settle(never_started, outcome)
+    return replace(ended, frames=(*advance.frames, *ended.frames))
 
 
 def elapsed(turn: Turn, milliseconds: int) -> Turn:

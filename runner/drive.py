@@ -1,0 +1,216 @@
+"""One invocation of a turn: from a won claim to its end or its hand-over.
+
+One loop reads one mailbox; the engine says what follows; frames go out through one writer. A boundary is committed before
+anything that depends on it begins: tools start after their intents are in the log, the next model call after the step is.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+from assistants.definition import Assistant
+from checkpoints.port import Claimed
+from engine import calls, checkpoint, slicing, step, turn
+from engine.settle import STOPPED
+from engine.values import Advance, CallModel, RunTools, Settle, Turn
+from protocol.checkpoint import TurnState
+from protocol.errors import LostClaim
+from protocol.frames import data
+from protocol.json import Json
+from protocol.model import ModelRequest
+from protocol.turn import SliceResult, TurnRequest
+from runner import mailbox, settlement
+from runner.parts import Chosen, Parts
+from runner.port import Job
+from runner.work import Work, call_model, call_tool, hold_lease, note_running, when_draining
+from runner.writer import FrameWriter, LogFull
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What this invocation works on."""
+
+    job: Job
+    request: TurnRequest
+    assistant: Assistant
+    chosen: Chosen | None  # None: no model can be asked, the turn ends at once
+    claimed: Claimed
+
+
+class Drive:
+    """Drives one turn. `before` is the state the checkpoint holds already, None where there is none."""
+
+    def __init__(self, parts: Parts, brief: Brief, before: TurnState | None, checkpoint_bytes: int) -> None:
+        self._parts = parts
+        self._brief = brief
+        self._grip = brief.claimed.grip
+        self._work = Work()
+        self._before = before
+        self._checkpoint_bytes = checkpoint_bytes
+        self._begun_ms = parts.clock.monotonic_ms()
+        self._elapsed_before = before.elapsed_ms if before else 0
+        self._draining = False
+        self._tools = {tool.name: tool for tool in brief.assistant.tools}
+        self._writer = FrameWriter(
+            parts,
+            brief.claimed,
+            on_stop=lambda: self._work.tell(mailbox.StopAsked()),
+            on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
+        )
+
+    async def go(self, advance: Advance, drain: asyncio.Event) -> SliceResult:
+        """Run until the turn ends or hands over. Raises LostClaim or StoreUnavailable."""
+        work, settings = self._work, self._parts.settings
+        await self._parts.store.watch_stop(self._grip.run_id, lambda: work.tell(mailbox.StopAsked()))
+        try:
+            work.start(
+                hold_lease(work, self._parts.store, self._grip, lease_ms=settings.lease_ms, renew_ms=settings.renew_ms)
+            )
+            work.start(when_draining(drain, self._drain))
+            if self._before is None:
+                work.start(note_running(self._parts, self._grip.run_id, self._brief.job.mode))
+            work.tell_after(advance.turn.plan.run_ms - self._elapsed_before, mailbox.TimeUp())
+            if self._brief.claimed.stop:
+                advance = turn.end_at_once(advance, STOPPED)
+            return await self._loop(advance)
+        finally:
+            await self._parts.store.unwatch_stop(self._grip.run_id)
+            await work.close()
+
+    async def _loop(self, advance: Advance) -> SliceResult:
+        now = advance.turn
+        while True:
+            if isinstance(advance.command, Settle):
+                settled = await settlement.settle(self._parts, self._grip, self._writer, advance)
+                return self._result("ended", advance.turn, settled.frames, status=settled.seal.outcome.status)
+            try:
+                await self._write(advance)
+            except LogFull:
+                advance = turn.give_up(now, "too_large", "The answer is larger than a run may be.")
+                continue
+            now = advance.turn
+            reason = self._hand_over(advance) if advance.boundary else None
+            if reason is not None:
+                return await self._leave(now, reason)
+            self._execute(advance)
+            follow = await self._next(now)
+            if follow is None:
+                return await self._leave(now, "draining")
+            advance = follow
+
+    async def _write(self, advance: Advance) -> None:
+        if not advance.boundary and not advance.ledger:
+            self._writer.put(advance.frames)
+            await self._writer.room()
+            return
+        delta = None
+        if advance.boundary:
+            state = advance.turn.state
+            delta = checkpoint.delta(self._before, state) if self._before else checkpoint.snapshot(state)
+            self._checkpoint_bytes += len(delta)
+        ledger = {key: entry.model_dump_json().encode() for key, entry in advance.ledger.items()}
+        await self._writer.commit(advance.frames, delta, ledger)
+        if advance.boundary:
+            self._before = advance.turn.state
+            await self._parts.fault(f"boundary:{advance.turn.state.phase}")
+
+    def _execute(self, advance: Advance) -> None:
+        command = advance.command
+        chosen = self._brief.chosen
+        if isinstance(command, CallModel) and chosen is not None:
+            request = _request(self._brief.assistant, chosen.model, advance.turn)
+            self._work.start(call_model(self._work, chosen.provider, request))
+        elif isinstance(command, RunTools):
+            for call in command.calls:
+                self._work.start(call_tool(self._work, self._tools, call, self._brief.request))
+
+    async def _next(self, now: Turn) -> Advance | None:
+        """What follows from the next event. None: the process is going away and the step is abandoned."""
+        event = await self._work.mailbox.get()
+        match event:
+            case mailbox.StopAsked():
+                return turn.stop(self._at(now))
+            case mailbox.TimeUp():
+                return turn.run_out(self._at(now))
+            case mailbox.DrainTimeUp():
+                return None if now.state.phase == "open" else Advance(turn=now)
+            case mailbox.ClaimLost():
+                await self._writer.flush()  # raises what broke it
+                raise LostClaim
+            case _:
+                return _follow(self._at(now), event)
+
+    def _at(self, now: Turn) -> Turn:
+        spent = self._parts.clock.monotonic_ms() - self._begun_ms
+        return turn.elapsed(now, self._elapsed_before + spent)
+
+    def _drain(self) -> None:
+        self._draining = True
+        self._work.tell_after(self._parts.settings.abandon_ms, mailbox.DrainTimeUp())
+
+    def _hand_over(self, advance: Advance) -> slicing.Reason | None:
+        budget = slicing.SliceBudget(
+            slice_ms=self._brief.job.slice_ms, max_checkpoint_bytes=self._parts.settings.max_checkpoint_bytes
+        )
+        return slicing.hand_over(
+            budget,
+            advance.turn.state,
+            slice_elapsed_ms=self._parts.clock.monotonic_ms() - self._begun_ms,
+            checkpoint_bytes=self._checkpoint_bytes,
+            draining=self._draining,
+        )
+
+    async def _leave(self, now: Turn, reason: slicing.Reason) -> SliceResult:
+        await self._work.close()
+        await self._writer.flush()
+        result = self._result("handed_over", now, self._writer.next_index, reason=reason)
+        order = self._brief.job.order
+        await self._parts.store.release(self._grip, result.model_dump_json().encode(), order)
+        self._parts.observer.handed_over(self._grip.run_id, reason)
+        return result
+
+    def _result(
+        self,
+        outcome: Literal["ended", "handed_over"],
+        now: Turn,
+        frames: int,
+        *,
+        status: str = "",
+        reason: Literal["", "budget", "draining"] = "",
+    ) -> SliceResult:
+        return SliceResult(outcome=outcome, status=status, steps=now.state.step, frames=frames, reason=reason)
+
+
+def _follow(now: Turn, event: mailbox.Report) -> Advance:
+    match event:
+        case mailbox.FromModel(event=from_model):
+            return step.model_event(now, from_model)
+        case mailbox.ModelBroke(error=error):
+            return step.model_failed(now, error)
+        case mailbox.ToolDone(result=result):
+            return calls.tool_finished(now, result)
+        case mailbox.ToolProgressed(ordinal=ordinal, progress=progress):
+            return _progress(now, ordinal, progress)
+
+
+def _progress(now: Turn, ordinal: int, progress: Json) -> Advance:
+    if ordinal in now.results or ordinal >= len(now.state.calls):
+        return Advance(turn=now)  # told after its result: nobody waits for it any more
+    value: Json = {"toolCallId": now.state.calls[ordinal].id, "progress": progress}
+    return Advance(turn=now, frames=(data("tool-progress", value),))
+
+
+def _request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
+    """What the model is asked: the same prefix in every slice, then the history (REQ-D6, REQ-G7)."""
+    limits = assistant.effective_limits
+    return ModelRequest(
+        model=model,
+        system=assistant.instructions,
+        messages=now.state.history,
+        tools=tuple(tool.schema for tool in assistant.tools),
+        max_tokens=limits.max_tokens,
+        idle_seconds=limits.idle_seconds,
+        call_seconds=limits.call_seconds,
+        thinking=assistant.thinking,
+        fast=assistant.fast,
+    )

@@ -1,0 +1,53 @@
+"""What a runner is built from."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from assistants.definition import Assistant
+from checkpoints.port import RunStore
+from protocol.clock import Clock
+from protocol.turn import TurnRequest
+from providers.port import Provider
+from records.records import Records
+from runner.observe import Observer, Silent
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The provider a turn's model calls go to, and the model's id there."""
+
+    provider: Provider
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSettings:
+    """Bounds of one invocation, in milliseconds and bytes."""
+
+    lease_ms: int = 2_000  # a dead executor is noticed after this at the latest
+    renew_ms: int = 500  # a quarter of the lease: three renewals may be lost
+    max_claims: int = 5
+    retention_ms: int = 86_400_000
+    max_checkpoint_bytes: int = 700_000
+    abandon_ms: int = 4_000  # how long a draining slice waits for its step; the rest of the grace is for the hand-over
+    store_patience_ms: int = 60_000  # how long a paid answer is held while the store is away
+    records_patience_ms: int = 15_000  # how long `finish` waits for the records
+
+
+async def no_fault(_: str) -> None:
+    """Production: nothing happens at a named point."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """`choose` may raise TurnkeepError. `fault` is awaited at named points; tests wait, fail or die there."""
+
+    store: RunStore
+    records: Records
+    assistants: Mapping[str, Assistant]
+    choose: Callable[[Assistant, TurnRequest], Chosen]
+    clock: Clock
+    new_owner: Callable[[], str]
+    observer: Observer = field(default_factory=Silent)
+    fault: Callable[[str], Awaitable[None]] = no_fault
+    settings: RunnerSettings = RunnerSettings()

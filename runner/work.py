@@ -1,0 +1,109 @@
+"""What runs beside a turn: the model call, the tools, the lease, the timers. All of it speaks through the mailbox."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from checkpoints.port import Grip, Refusal, RunStore
+from protocol.checkpoint import ToolCall
+from protocol.errors import ProviderError, StoreUnavailable, TurnkeepError
+from protocol.json import Json
+from protocol.model import ModelRequest, Stopped
+from protocol.turn import Transport, TurnRequest
+from providers.port import Provider
+from runner.mailbox import ClaimLost, Event, FromModel, ModelBroke, StopAsked, ToolDone, ToolProgressed
+from runner.parts import Parts
+from tools.declare import Call, Tool
+from tools.execute import execute
+
+BROKE_OFF = ProviderError("upstream", "The model's answer broke off.")
+
+
+class Work:
+    """The running tasks of one invocation. `mailbox` gets what they find out."""
+
+    def __init__(self) -> None:
+        self.mailbox: asyncio.Queue[Event] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timers: list[asyncio.TimerHandle] = []
+
+    def tell(self, event: Event) -> None:
+        self.mailbox.put_nowait(event)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def tell_after(self, milliseconds: float, event: Event) -> None:
+        self._timers.append(asyncio.get_running_loop().call_later(max(0.0, milliseconds) / 1000, self.tell, event))
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait until it has let go."""
+        for timer in self._timers:
+            timer.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def call_model(work: Work, provider: Provider, request: ModelRequest) -> None:
+    """One model call, event by event. However it fails, the turn is told in one way."""
+    ended = False
+    try:
+        async for event in provider.stream(request):
+            ended = isinstance(event, Stopped)
+            work.tell(FromModel(event))
+    except ProviderError as error:
+        work.tell(ModelBroke(error))
+    except Exception:  # noqa: BLE001 - whatever a provider's library raises, the reader gets a typed end, not a silence
+        work.tell(ModelBroke(ProviderError("upstream", "The model call failed.")))
+    else:
+        if not ended:
+            work.tell(ModelBroke(BROKE_OFF))
+
+
+async def call_tool(work: Work, tools: Mapping[str, Tool], call: ToolCall, request: TurnRequest) -> None:
+    """One tool call. Failures are results."""
+
+    def progress(value: Json) -> None:
+        work.tell(ToolProgressed(call.ordinal, value))
+
+    context = Call(
+        run_id=request.run_id,
+        conversation_id=request.conversation_id,
+        owner=request.owner,
+        key=f"{request.run_id}:{call.step}.{call.ordinal}",
+        progress=progress,
+    )
+    work.tell(ToolDone(await execute(tools, call, context)))
+
+
+async def hold_lease(work: Work, store: RunStore, grip: Grip, *, lease_ms: int, renew_ms: int) -> None:
+    """Renew the lease until somebody else has it; see a stop on the way."""
+    while True:
+        await asyncio.sleep(renew_ms / 1000)
+        try:
+            reply = await store.renew(grip, lease_ms)
+        except StoreUnavailable:
+            continue  # the writer decides when to give up; a renewal that arrives late still succeeds if nobody claimed
+        if isinstance(reply, Refusal):
+            work.tell(ClaimLost())
+            return
+        if reply.stop:
+            work.tell(StopAsked())
+
+
+async def note_running(parts: Parts, run_id: str, mode: Transport) -> None:
+    """Tell the records who runs it. Beside the turn: the first frame does not wait for a database."""
+    try:
+        await parts.records.running(run_id, mode, parts.clock.now_ms())
+    except TurnkeepError:
+        parts.observer.trouble(run_id, "the records do not say who runs it")
+
+
+async def when_draining(drain: asyncio.Event, then: Callable[[], None]) -> None:
+    """Tell once that the process is going away."""
+    await drain.wait()
+    then()
