@@ -6,6 +6,7 @@ History has the shape of `protocol/model.py`. Nothing here changes a message; no
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from engine.numbers import parse_input
 from protocol.json import JsonObject
 
 
@@ -48,15 +49,24 @@ def tool_results(messages: Sequence[JsonObject]) -> list[JsonObject]:
     return [block for block in blocks(messages[-1]) if block.get("type") == "tool_result"] if messages else []
 
 
-def tool_input(fragments: Iterable[str]) -> JsonObject:
-    """A call's input for the history, with every digit of its integers; {} where the JSON is not a usable object.
+def passages(messages: Sequence[JsonObject]) -> list[str]:
+    """The reference material of this turn's question, best first: its `search_result` blocks.
 
-    Usable means that it can be sent back: strict JSON in UTF-8. Cut JSON, numbers beyond a float or of thousands of digits
-    and halves of characters are not; who runs the tool sees the fragments and tells the model.
+    A block of its own kind, because a person can write any text but no such block.
+    """
+    start = turn_start(messages)
+    found = blocks(messages[start]) if start >= 0 else iter(())
+    return [text_of(block) for block in found if block.get("type") == "search_result"]
+
+
+def tool_input(fragments: Iterable[str]) -> JsonObject:
+    """A call's input for the history, with every digit of its integers; {} where it could not be sent back.
+
+    Who runs the tool reads the fragments too, and tells the model what was wrong with them.
     """
     try:
-        value = json.loads("".join(fragments) or "{}")
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
+        value = parse_input("".join(fragments))
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is readable JSON, but not UTF-8
+    except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return value

@@ -1,0 +1,57 @@
+"""Which provider a model's id gets.
+
+claude-…          Anthropic where a key is bound, else the stub: a missing key fails closed, it does not fail (REQ-H5)
+scripted:<name>   that script
+demo              the demo model
+anything else     the stub
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from protocol.errors import TurnkeepError
+from providers.port import Provider
+from providers.script import Script
+from providers.scripted import Pace, ScriptedProvider
+from providers.stub import MODEL as STUB_MODEL
+from providers.stub import StubProvider
+
+SCRIPTED = "scripted:"
+DEMO = "demo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Providers:
+    """The providers of a deployment. `anthropic` is None without a key, `demo` where it is not offered."""
+
+    anthropic: Provider | None = None
+    demo: Provider | None = None
+    stub: Provider = field(default_factory=StubProvider)
+    scripts: Mapping[str, Script] = field(default_factory=dict)
+    pace: Pace = asyncio.sleep
+
+    def choose(self, model: str, *, require_model: bool = False) -> tuple[Provider, str]:
+        """The provider, and the model's id there.
+
+        Raises TurnkeepError "not_configured" where `require_model` is set and only the stub is left, and "invalid" for a
+        script that does not exist.
+        """
+        chosen = self._named(model)
+        if chosen is not None:
+            return chosen, model
+        if require_model:
+            raise TurnkeepError("not_configured", "No model is configured for this assistant.")
+        return self.stub, STUB_MODEL
+
+    def _named(self, model: str) -> Provider | None:
+        if model.startswith("claude-"):
+            return self.anthropic
+        if model == DEMO:
+            return self.demo
+        if model.startswith(SCRIPTED):
+            script = self.scripts.get(model.removeprefix(SCRIPTED))
+            if script is None:
+                raise TurnkeepError("invalid", "There is no script of this name.")
+            return ScriptedProvider(script, pace=self.pace)
+        return None
