@@ -7,7 +7,7 @@ FAST := not long and (unit or contract or golden)
 REAL := not long and (workflow or stack or browser)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long check format lock smoke bench clean
+.PHONY: help run test test-long check format lock smoke bench record clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -43,6 +43,9 @@ smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at UR
 
 bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
 	$(BIN)/python -m bench.first_light
+
+record: $(VENV)/.dev ## Write golden files that are missing; existing ones are never touched
+	$(BIN)/python -m tests.golden.record
 
 clean: ## Remove the virtual environment and the caches; the state in .turnkeep stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -10,7 +10,7 @@ from protocol.frames import Frame, data
 from protocol.json import Json, JsonObject
 from protocol.model import Usage
 
-NOT_RUN = "Not run: the turn ended before."
+NOT_RUN = "Not run: the turn ended first."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
 

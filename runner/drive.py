@@ -48,6 +48,7 @@ class Drive:
         self._before = before
         self._checkpoint_bytes = checkpoint_bytes
         self._begun_ms = parts.clock.monotonic_ms()
+        self._first_step = before.step if before else 1
         self._elapsed_before = before.elapsed_ms if before else 0
         self._draining = False
         self._tools = {tool.name: tool for tool in brief.assistant.tools}
@@ -152,13 +153,13 @@ class Drive:
         budget = slicing.SliceBudget(
             slice_ms=self._brief.job.slice_ms, max_checkpoint_bytes=self._parts.settings.max_checkpoint_bytes
         )
-        return slicing.hand_over(
-            budget,
-            advance.turn.state,
-            slice_elapsed_ms=self._parts.clock.monotonic_ms() - self._begun_ms,
+        state = advance.turn.state
+        use = slicing.SliceUse(
+            steps=state.step - self._first_step,
+            elapsed_ms=self._parts.clock.monotonic_ms() - self._begun_ms,
             checkpoint_bytes=self._checkpoint_bytes,
-            draining=self._draining,
         )
+        return slicing.hand_over(budget, use, state, draining=self._draining)
 
     async def _leave(self, now: Turn, reason: slicing.Reason) -> SliceResult:
         await self._work.close()

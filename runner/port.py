@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from checkpoints.port import Order
+from protocol.errors import ErrorKind
 from protocol.turn import SliceResult, Transport
 
 
@@ -28,8 +29,8 @@ class TurnRunner(Protocol):
         """
         ...
 
-    async def fail(self, run_id: str, order: Order, kind: str) -> SliceResult:
-        """Settle a run that nobody can go on with, `kind` being an ErrorKind; claims in vain do not count against it (C16).
+    async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
+        """Settle a run that nobody can go on with; claims in vain do not count against it (C16).
 
         The result is "ended", or as of `run` where another executor owns the run. Raises StoreUnavailable.
         """
