@@ -8,7 +8,7 @@ from protocol.turn import Transport
 
 MAX_ENVELOPE_BYTES: Final = 800_000  # below what the server accepts as an input, with room for its own fields
 
-Reason = Literal["chosen", "switched_off", "not_in_canary", "breaker_open", "envelope_too_large"]
+Reason = Literal["chosen", "switched_off", "not_in_canary", "breaker_open", "envelope_too_large", "start_failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from protocol.errors import TurnkeepError
+from protocol.json import Json
 
 ALLOWED: Final = 1_000  # names in the allow-list; more are a percentage
 
@@ -31,13 +32,16 @@ class Switch:
         """Whether the owner takes the durable path. Who is in at ten percent is in at twenty."""
         return owner in self.allow or _place(owner) < self.percent
 
-    def __str__(self) -> str:
-        """The canonical spelling, as it is stored and shown."""
-        if self == ON:
-            return "on"
-        if self == OFF:
-            return "off"
-        return json.dumps({"percent": self.percent, "allow": sorted(self.allow)})
+    def to_json(self) -> Json:
+        """The canonical spelling, as it is shown."""
+        if self in (ON, OFF):
+            return "on" if self == ON else "off"
+        return {"percent": self.percent, "allow": [*sorted(self.allow)]}
+
+    def to_text(self) -> str:
+        """The canonical spelling, as it is stored."""
+        value = self.to_json()
+        return value if isinstance(value, str) else json.dumps(value)
 
 
 ON: Final = Switch(percent=100)
@@ -51,17 +55,32 @@ class _Canary(BaseModel):
     allow: list[str] = Field(default_factory=list, max_length=ALLOWED)
 
 
-def parse(text: str) -> Switch:
-    """The switch that `text` spells. Raises TurnkeepError of kind "invalid"."""
-    word = WORDS.get(text.strip().lower())
-    if word is not None:
+def from_text(text: str) -> Switch:
+    """The switch that a stored or typed text spells. Raises TurnkeepError of kind "invalid"."""
+    if text.lstrip().startswith("{"):
+        try:
+            return from_json(json.loads(text))
+        except ValueError:
+            raise _refused() from None
+    return from_json(text)
+
+
+def from_json(value: Json) -> Switch:
+    """The switch that a JSON value spells. Raises TurnkeepError of kind "invalid"."""
+    if isinstance(value, str):
+        word = WORDS.get(value.strip().lower())
+        if word is None:
+            raise _refused()
         return word
     try:
-        canary = _Canary.model_validate_json(text)
+        canary = _Canary.model_validate(value)
     except ValidationError:
-        # Not chained: the error would quote the value.
-        raise TurnkeepError("invalid", 'The switch is on, off, or {"percent": 0…100, "allow": [owner, …]}.') from None
+        raise _refused() from None  # not chained: it would quote the value
     return Switch(percent=canary.percent, allow=frozenset(canary.allow))
+
+
+def _refused() -> TurnkeepError:
+    return TurnkeepError("invalid", 'The switch is on, off, or {"percent": 0…100, "allow": [owner, …]}.')
 
 
 def _place(owner: str) -> int:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from protocol.errors import ErrorKind
 from protocol.json import JsonObject
 
 Transport = Literal["workflow", "inline"]
@@ -64,13 +65,13 @@ class SliceInput(Stored):
 
 
 class FailInput(Stored):
-    """Settle a run that no slice can go on with. `kind` is an ErrorKind."""
+    """Settle a run that no slice can go on with."""
 
     v: Literal[1] = 1
     run_id: str
     generation: int
     slice: int  # the one that failed
-    kind: str
+    kind: ErrorKind
 
 
 class SliceResult(Stored):

@@ -15,13 +15,14 @@ forbid anyway.
 
 import asyncio
 from datetime import timedelta
-from typing import Final, assert_never
+from typing import Final, assert_never, cast, get_args
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.workflow import ActivityCancellationType
 
+from protocol.errors import ErrorKind
 from protocol.turn import ChatTurnInput, FailInput, SliceInput, SliceResult
 from workflows import signatures
 
@@ -49,7 +50,7 @@ class ChatTurn:
         self._slice = turn.slice
         self._woken = turn.woken
         self._stop = False
-        self._given_up = ""  # the kind of the failure that no other slice can mend
+        self._given_up: ErrorKind | None = None  # the kind of the failure that no other slice can mend
 
     @workflow.signal
     def stop(self) -> None:
@@ -74,7 +75,7 @@ class ChatTurn:
     async def _advance(self) -> SliceResult | None:
         """Run one activity and do what follows from it. None where another is due."""
         try:
-            result = await (self._fail_turn() if self._given_up else self._run_slice())
+            result = await (self._fail_turn(self._given_up) if self._given_up else self._run_slice())
             return await self._follow(result)
         except asyncio.CancelledError:
             self._stop = True
@@ -123,18 +124,20 @@ class ChatTurn:
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
 
-    async def _fail_turn(self) -> SliceResult:
+    async def _fail_turn(self, kind: ErrorKind) -> SliceResult:
         turn = self._turn
         return await workflow.execute_activity(
             signatures.fail_turn,
-            FailInput(run_id=turn.run_id, generation=turn.generation, slice=self._slice, kind=self._given_up),
+            FailInput(run_id=turn.run_id, generation=turn.generation, slice=self._slice, kind=kind),
             start_to_close_timeout=FAIL_TIMEOUT,
             retry_policy=FAIL_RETRIES,
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
 
 
-def _permanent(error: ActivityError) -> str:
-    """The kind of a failure that no other attempt can mend, empty for any other."""
+def _permanent(error: ActivityError) -> ErrorKind | None:
+    """The kind of a failure that no other attempt can mend."""
     cause = error.cause
-    return cause.type or "interrupted" if isinstance(cause, ApplicationError) and cause.non_retryable else ""
+    if not isinstance(cause, ApplicationError) or not cause.non_retryable:
+        return None
+    return cast("ErrorKind", cause.type) if cause.type in get_args(ErrorKind) else "interrupted"

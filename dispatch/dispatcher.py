@@ -1,0 +1,167 @@
+"""Who executes a turn: decided per request, without waiting for anybody.
+
+The answer is a transport, not a promise. A start that fails becomes an inline run, and an inline run that finds somebody
+else at work ends: the claim makes one execution of all of them (REQ-C2). A run on the memory store is never offered to
+Temporal, because nothing would keep the two apart (C6).
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
+
+from checkpoints.port import Order, RunStore, RunView
+from dispatch.breaker import Breaker
+from dispatch.decide import Decision, decide
+from dispatch.inline import InlineTurns
+from dispatch.loops import every
+from dispatch.sweeper import SWEEP_SECONDS, Sweeper
+from dispatch.switch import from_json
+from dispatch.temporal import Started, Workflows
+from dispatch.watch import POLL_SECONDS, SwitchWatch
+from protocol.clock import Clock
+from protocol.errors import TurnkeepError
+from protocol.json import JsonObject
+from protocol.turn import ChatTurnInput, Transport, TurnRequest
+from records.records import Records
+from runner.port import TurnRunner
+
+FIRST: Final = Order(1, 0, 1)  # of an inline executor: below every slice, so that a workflow stands by behind it
+PROBE_SECONDS: Final = 2.0
+LEASE_MARGIN_MS: Final = 20  # the store's clock is not ours
+TOUCH_SECONDS: Final = 10.0  # how often a memory run says that its process lives; well within the sweeper's patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchParts:
+    """What a dispatcher is built from. `on_decision` is told of every decision, for metrics; it must not raise."""
+
+    store: RunStore
+    records: Records
+    runner: TurnRunner
+    memory_runner: TurnRunner
+    workflows: Workflows
+    switch: SwitchWatch
+    clock: Clock
+    slice_ms: int = 180_000
+    heartbeat_ms: int = 5_000
+    grace_seconds: float = 10.0
+    on_decision: Callable[[Decision], None] = field(default=lambda _: None)
+
+
+class Dispatcher:
+    """Keeps `api.ports.Dispatch`. Entered, it watches the switch, the server and the orphans; left, it hands over."""
+
+    def __init__(self, parts: DispatchParts) -> None:
+        self._parts = parts
+        self._breaker = Breaker()
+        self._inline = InlineTurns(parts.runner)
+        self._memory = InlineTurns(parts.memory_runner, resumable=False)
+        self._sweeper = Sweeper(
+            records=parts.records,
+            store=parts.store,
+            workflows=parts.workflows,
+            adopt=self._adopt,
+            clock=parts.clock,
+        )
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def __aenter__(self) -> Self:
+        # So that the first turn is decided on facts. Both are bounded; a part that is away is not waited for.
+        await asyncio.gather(self._parts.switch.refresh(), self._probe())
+        self._spawn(every(POLL_SECONDS, self._parts.switch.refresh, "watching the switch"))
+        self._spawn(every(PROBE_SECONDS, self._probe, "probing Temporal"))
+        self._spawn(every(SWEEP_SECONDS, self._sweeper.sweep, "sweeping"))
+        self._spawn(every(TOUCH_SECONDS, self._touch_memory, "touching memory runs"))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.drain()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def drain(self) -> None:
+        """Take no more turns and hand over those that run here, within the grace period. May be called again."""
+        grace = self._parts.grace_seconds
+        await asyncio.gather(self._inline.drain(grace), self._memory.drain(grace))
+
+    async def start(self, request: TurnRequest) -> Transport:
+        parts = self._parts
+        turn = ChatTurnInput(run_id=request.run_id, slice_ms=parts.slice_ms, heartbeat_ms=parts.heartbeat_ms)
+        decision = decide(
+            request.owner,
+            switch=parts.switch.current,
+            breaker_open=self._breaker.open,
+            envelope_bytes=len(turn.model_dump_json()),
+        )
+        parts.on_decision(decision)
+        if decision.transport == "inline":
+            self._inline.begin(request.run_id, FIRST)
+        else:
+            self._spawn(self._start_workflow(turn))
+        return decision.transport
+
+    async def start_memory(self, request: TurnRequest) -> None:
+        self._memory.begin(request.run_id, FIRST)
+
+    async def nudge(self, run_id: str) -> None:
+        self._spawn(self._take_up(run_id))
+
+    async def status(self) -> JsonObject:
+        return {
+            "switch": self._parts.switch.current.to_json(),
+            "breaker": "open" if self._breaker.open else "closed",
+            "inline": len(self._inline),
+            "memory": len(self._memory),
+        }
+
+    async def set_switch(self, value: JsonObject) -> JsonObject:
+        await self._parts.switch.set(from_json(value.get("switch")))
+        return await self.status()
+
+    async def _start_workflow(self, turn: ChatTurnInput) -> None:
+        match await self._parts.workflows.start(turn):
+            case Started.RUNNING:
+                self._breaker = self._breaker.started()
+            case Started.CLOSED:  # it ended with its run, or before it: the store knows
+                self._breaker = self._breaker.started()
+                await self._take_up(turn.run_id)
+            case Started.UNKNOWN:
+                self._breaker = self._breaker.failed(self._parts.clock.monotonic_ms())
+                self._parts.on_decision(Decision(transport="inline", reason="start_failed"))
+                self._inline.begin(turn.run_id, FIRST)
+
+    async def _take_up(self, run_id: str) -> None:
+        """Adopt the run if nobody holds it. An executor that died holds its lease a little longer: wait for that."""
+        view = await self._view(run_id)
+        if view is not None and view.lease_ms:
+            await asyncio.sleep((view.lease_ms + LEASE_MARGIN_MS) / 1_000)
+            view = await self._view(run_id)
+        if view is not None and view.state != "ended" and not view.lease_ms:
+            self._adopt(run_id, view)
+
+    async def _view(self, run_id: str) -> RunView | None:
+        try:
+            return await self._parts.store.view(run_id)
+        except TurnkeepError:
+            return None  # the sweeper finds the run when the store is back
+
+    def _adopt(self, run_id: str, view: RunView) -> None:
+        self._inline.begin(run_id, Order(view.order.generation + 1, 0, 1))
+
+    async def _probe(self) -> None:
+        answered = await self._parts.workflows.probe()
+        self._breaker = self._breaker.probed() if answered else self._breaker.failed(self._parts.clock.monotonic_ms())
+
+    async def _touch_memory(self) -> None:
+        now = self._parts.clock.now_ms()
+        await asyncio.gather(*(self._parts.records.running(run_id, "inline", now) for run_id in self._memory.run_ids()))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

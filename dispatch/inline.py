@@ -1,0 +1,63 @@
+"""Turns that run in this process: the same runner as in an activity, without slices.
+
+A task here owns nothing but its claim. It may lose that to another executor, or find that one was first, and then just
+ends. What it leaves unfinished is found by the sweeper.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from checkpoints.port import Order
+from protocol.errors import StoreUnavailable
+from runner.port import Job, TurnRunner
+
+logger = logging.getLogger(__name__)
+
+LEAVING_SECONDS: Final = 1.0  # for cancelled executors to release their claims
+
+
+class InlineTurns:
+    """The runs executed here. `resumable` says whether another process could go on with them from the store."""
+
+    def __init__(self, runner: TurnRunner, *, resumable: bool = True) -> None:
+        self._runner = runner
+        self._resumable = resumable
+        self._drain = asyncio.Event()
+        self._closed = False
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def begin(self, run_id: str, order: Order) -> None:
+        """Try to execute the run. Harmless where it is executed here or elsewhere, or has ended."""
+        if self._closed or run_id in self._tasks:
+            return
+        task = asyncio.create_task(self._execute(run_id, order))
+        self._tasks[run_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
+
+    def run_ids(self) -> tuple[str, ...]:
+        return tuple(self._tasks)
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Begin nothing more; hand over by checkpoint and release (C22). Runs that only live here get the time to end."""
+        self._closed = True
+        if self._resumable:
+            self._drain.set()
+        for bound in (grace_seconds, LEAVING_SECONDS):
+            if tasks := list(self._tasks.values()):
+                await asyncio.wait(tasks, timeout=bound)
+            for task in tasks:
+                task.cancel()
+
+    async def _execute(self, run_id: str, order: Order) -> None:
+        try:
+            result = await self._runner.run(Job(run_id=run_id, order=order, mode="inline"), self._drain)
+            if result.outcome == "exhausted":
+                await self._runner.fail(run_id, order, "interrupted")
+        except StoreUnavailable:
+            logger.warning("an inline turn found no store", extra={"run_id": run_id})
+        except Exception as error:  # noqa: BLE001 - its text may quote the turn; the sweeper takes the run up again
+            logger.error("an inline turn raised %s", type(error).__qualname__, extra={"run_id": run_id})  # noqa: TRY400 - see above
