@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, func, select
 
-from records.schema import messages
+from records.schema import conversations, messages
 from records.values import HistoryMessage
 
 
@@ -15,7 +15,8 @@ def window(
         messages.c.conversation_id == conversation_id,
         messages.c.sequence < before_sequence,
     )
-    query = select(messages.c.sequence, messages.c.role, messages.c.parts, messages.c.provider).where(*earlier)
+    columns = (messages.c.sequence, messages.c.role, messages.c.parts, messages.c.provider)
+    query = select(*columns).join(conversations).where(*earlier, conversations.c.deleted_ms.is_(None))
     if turns is not None:
         questions = select(messages.c.sequence).where(*earlier, messages.c.role == "user")
         newest = questions.order_by(messages.c.sequence.desc()).limit(turns).subquery()

@@ -4,7 +4,8 @@ PostgreSQL refuses U+0000 and lone surrogates in text, SQLite refuses lone surro
 
 - `Identifier` (ids, owners, tenants) refuses both with `invalid`. Replacing would make two different owners equal.
 - `Label` (titles, names of models) replaces each with U+FFFD: a label that changed a little is better than a lost answer.
-- `Document` is JSON as ASCII text, in which every Python string survives as it is.
+- `Document` is JSON as ASCII text, in which every Python string survives. (Two surrogates that spell a character come
+  back as that character, here as in the frames: JSON cannot tell them apart.)
 
 The rules hold for what is written and for what is looked up, because both pass through the column's type.
 """

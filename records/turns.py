@@ -31,15 +31,14 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
 
 
 def _refusal(turn: TurnBegin, place: RowMapping | None, run: Run | None) -> Known | Busy | NotFound | None:
-    key = turn.key
-    if run is not None and (run.tenant, run.owner) == (key.tenant, key.owner):
-        return Known(run)
-    if run is not None:
+    hidden = place is not None and (place["owner"] != turn.key.owner or place["deleted_ms"] is not None)
+    foreign = run is not None and (run.tenant, run.owner) != (turn.key.tenant, turn.key.owner)
+    if hidden or foreign:
         return NotFound()
+    if run is not None:
+        return Known(run)
     if place is None:
         return None if turn.create_if_missing else NotFound()
-    if place["owner"] != key.owner or place["deleted_ms"] is not None:
-        return NotFound()
     return None if place["active_run_id"] is None else Busy(place["active_run_id"])
 
 

@@ -1,0 +1,69 @@
+"""The turns these tests begin and end."""
+
+from sqlalchemy import update
+
+from protocol.json import JsonObject
+from protocol.model import Usage
+from records.records import Records
+from records.schema import conversations
+from records.values import Key, Run, Settlement, TurnBegin
+
+ANA = Key(owner="ana", conversation_id="c1")
+BEN = Key(owner="ben", conversation_id="c1")
+USAGE = Usage(input_tokens=7, output_tokens=2)
+
+
+def said(text: str) -> tuple[JsonObject, ...]:
+    return ({"type": "text", "text": text},)
+
+
+def turn(run_id: str, key: Key = ANA, *, create: bool = True, now_ms: int = 1_000) -> TurnBegin:
+    return TurnBegin(
+        key=key,
+        run_id=run_id,
+        assistant="demo",
+        user_message_id=f"ask-{run_id}",
+        message_id=f"msg-{run_id}",
+        parts=said(f"question of {run_id}"),
+        now_ms=now_ms,
+        create_if_missing=create,
+    )
+
+
+def run_of(begun: TurnBegin, sequence: int) -> Run:
+    """The row that `begun` leaves."""
+    return Run(
+        run_id=begun.run_id,
+        tenant=begun.key.tenant,
+        owner=begun.key.owner,
+        conversation_id=begun.key.conversation_id,
+        assistant=begun.assistant,
+        user_message_id=begun.user_message_id,
+        message_id=begun.message_id,
+        sequence=sequence,
+        status="accepted",
+        kind="",
+        transport="",
+        memory=False,
+        created_ms=begun.now_ms,
+        updated_ms=begun.now_ms,
+        ended_ms=None,
+    )
+
+
+def completed(run_id: str, *, now_ms: int = 2_000) -> Settlement:
+    return Settlement(
+        status="completed",
+        parts=said(f"answer of {run_id}"),
+        provider=({"role": "assistant", "content": [{"type": "text", "text": f"answer of {run_id}"}]},),
+        model="stub",
+        usage=USAGE,
+        now_ms=now_ms,
+    )
+
+
+async def delete(records: Records, key: Key) -> None:
+    """What deleting a conversation will do to its row."""
+    row = (conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
+    gone = update(conversations).where(*row).values(deleted_ms=1_500)
+    await records._database.write(lambda connection: connection.execute(gone))
