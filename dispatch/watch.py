@@ -38,6 +38,9 @@ class MemorySwitch:
     async def set(self, value: str) -> None:
         self._value = value
 
+    def clear(self) -> None:
+        self._value = None
+
 
 class SwitchWatch:
     """The last value seen. `default` counts while nobody has set one; `on_change` is told of every other value."""
