@@ -60,20 +60,22 @@ def start(turn: Turn) -> Advance:
 
 def tool_finished(turn: Turn, result: ToolResult) -> Advance:
     """A call gave its result. It is recorded at once and shown when all before it were (C21)."""
-    results = turn.results | {result.ordinal: result}
-    calls = turn.state.calls
-    finished = LedgerEntry(state="finished", result=result)
-    ledger = {ledger_key(calls[result.ordinal]): finished}
-    shown = turn.shown
-    while shown < len(calls) and shown in results:
-        ledger[ledger_key(calls[shown])] = LedgerEntry(state="shown", result=results[shown])
+    key = ledger_key(turn.state.calls[result.ordinal])
+    follow = show(replace(turn, results=turn.results | {result.ordinal: result}))
+    return replace(follow, ledger={key: LedgerEntry(state="finished", result=result)} | follow.ledger)
+
+
+def show(turn: Turn) -> Advance:
+    """Show the results whose turn it is; close the step after the last one, else start what may start."""
+    calls, shown = turn.state.calls, turn.shown
+    while shown < len(calls) and shown in turn.results:
         shown += 1
-    frames = tuple(output_frame(call, results[call.ordinal]) for call in calls[turn.shown : shown])
-    turn = replace(turn, results=results)
+    news = calls[turn.shown : shown]
+    frames = tuple(output_frame(call, turn.results[call.ordinal]) for call in news)
+    ledger = {ledger_key(call): LedgerEntry(state="shown", result=turn.results[call.ordinal]) for call in news}
     if shown == len(calls):
         return replace(_close(turn, frames), ledger=ledger)
-    turn = replace(turn, shown=shown, state=folded(turn.state, frames))
-    follow = start(turn)
+    follow = start(replace(turn, shown=shown, state=folded(turn.state, frames)))
     return replace(follow, frames=frames, ledger=ledger | follow.ledger)
 
 

@@ -7,7 +7,7 @@ next. A fresh turn and a resumed one leave by the same door: an `Advance` with a
 from dataclasses import replace
 
 from engine.boundary import TIME_IS_UP
-from engine.calls import ledger_key, start
+from engine.calls import ledger_key, show
 from engine.fold import folded
 from engine.settle import STOPPED, failed, output_frame, settle
 from engine.values import Advance, CallModel, Plan, Turn
@@ -107,7 +107,7 @@ def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry]) -> Advance:
             shown += 1
     outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
     turn = replace(turn, state=folded(turn.state, outputs), results=results, started=frozenset(results), shown=shown)
-    return start(turn)
+    return show(turn)
 
 
 def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry) -> ToolResult | None:
