@@ -1,0 +1,34 @@
+"""`dev`: the embedded stack in the foreground."""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+
+from app.settings import read_settings
+from app.stack.embedded import run as run_stack
+from app.stack.lock import FolderInUse
+from app.stack.output import Output
+from app.stack.part import PartFailed
+from app.stack.ports import PortTaken
+from app.stack.state import UnusableFolder
+from app.stack.supervisor import OURSELVES
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument(
+        "--workers", type=int, default=2, choices=range(1, 17), metavar="N", help="worker processes (2)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Run until Ctrl-C."""
+    settings, output = read_settings(), Output()
+    for note in settings.notes:
+        output.say(OURSELVES, note)
+    try:
+        asyncio.run(run_stack(settings, workers=arguments.workers, output=output))
+    except (FolderInUse, PartFailed, PortTaken, UnusableFolder) as failure:
+        sys.stderr.write(f"{failure}\n")
+        return 1
+    return 0

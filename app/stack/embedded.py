@@ -1,0 +1,129 @@
+"""The embedded stack put together: its folder, its addresses, its stages."""
+
+import asyncio
+import signal
+import socket
+from dataclasses import dataclass
+
+from app.settings import Settings, environment_with
+from app.stack.lock import FolderLock, lock_folder
+from app.stack.output import Output
+from app.stack.parts.own import api, worker
+from app.stack.parts.temporal import temporal
+from app.stack.parts.valkey import valkey
+from app.stack.ports import free_port, listen
+from app.stack.state import StateFolder, kept_secrets, open_folder, remember, remembered
+from app.stack.supervisor import OURSELVES, Stages, Supervisor
+from records.migrate import upgrade
+
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where this stack lives and listens. `variables` is what its parts find in their environment besides ours."""
+
+    folder: StateFolder
+    lock: FolderLock
+    listener: socket.socket
+    temporal_port: int
+    variables: dict[str, str]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self.listener.getsockname()[:2]
+        return host, port
+
+    @property
+    def url(self) -> str:
+        host, port = self.address
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def run(settings: Settings, *, workers: int, output: Output) -> None:
+    """Run the stack until SIGINT or SIGTERM; a second one ends it at once.
+
+    Raises:
+        FolderInUse, UnusableFolder, PortTaken, PartFailed: it could not be started. Nothing is left running.
+    """
+    place = await _settle_down(settings, output)
+    supervisor = Supervisor(_stages(place, workers), output=output, grace_seconds=settings.grace_ms / 1_000)
+    told = _stop_signals(supervisor)
+    try:
+        starting = asyncio.create_task(_start(place, supervisor))
+        await asyncio.wait({starting, told}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+            _welcome(place, settings, output)
+            await told
+        else:
+            starting.cancel()
+        output.say(OURSELVES, "stopping")
+    finally:
+        place.listener.close()
+        await supervisor.stop()
+
+
+async def _start(place: Place, supervisor: Supervisor) -> None:
+    await upgrade(place.variables["TURNKEEP_DATABASE_URL"])
+    await supervisor.start()
+
+
+async def _settle_down(settings: Settings, output: Output) -> Place:
+    folder = open_folder(settings.state_dir)
+    lock = await lock_folder(folder.path)
+    known = remembered(folder)
+    given = settings.port if "port" in settings.model_fields_set else 0
+    listener = listen(settings.host, given=given, last=int(known.get("TURNKEEP_LISTEN_PORT", 0)))
+    temporal_port = free_port(_LOOPBACK, last=int(known.get("TURNKEEP_TEMPORAL_ADDRESS", ":0").split(":")[1]))
+    variables = {
+        **kept_secrets(settings, known),
+        "TURNKEEP_STATE_DIR": str(folder.path),
+        "TURNKEEP_LISTEN_HOST": settings.host,
+        "TURNKEEP_LISTEN_PORT": str(listener.getsockname()[1]),
+        "TURNKEEP_TEMPORAL_ADDRESS": f"{_LOOPBACK}:{temporal_port}",
+        "TURNKEEP_REDIS_URL": f"unix://{folder.valkey_socket}",
+        "TURNKEEP_DATABASE_URL": f"sqlite+aiosqlite:///{folder.database}",
+        **({"TURNKEEP_LOG_FORMAT": "pretty"} if output.on_terminal and settings.log_format == "auto" else {}),
+    }
+    remember(folder, variables)
+    place = Place(folder=folder, lock=lock, listener=listener, temporal_port=temporal_port, variables=variables)
+    lock.sign(place.url)
+    return place
+
+
+def _stages(place: Place, workers: int) -> Stages:
+    environment = environment_with(place.variables)
+    inherited = (place.lock.fileno,)
+    folder = place.folder
+    return (
+        (valkey(folder.valkey, folder.valkey_socket, environment=environment, inherited=inherited),),
+        (temporal(folder.temporal, place.temporal_port, environment=environment, inherited=inherited),),
+        tuple(worker(number, environment=environment, inherited=inherited) for number in range(1, workers + 1)),
+        (api(place.listener.fileno(), place.address, environment=environment, inherited=inherited),),
+    )
+
+
+def _stop_signals(supervisor: Supervisor) -> asyncio.Future[None]:
+    """Resolved by the first signal. The next one ends all parts without asking."""
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[None] = loop.create_future()
+
+    def tell() -> None:
+        if told.done():
+            supervisor.kill()
+        else:
+            told.set_result(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored: under nohup
+            loop.add_signal_handler(number, tell)
+    return told
+
+
+def _welcome(place: Place, settings: Settings, output: Output) -> None:
+    output.say(OURSELVES, "")
+    output.say(OURSELVES, f"Turnkeep answers at {place.url} and stops with Ctrl-C")
+    if settings.anthropic_key is None:
+        output.say(OURSELVES, "No ANTHROPIC_API_KEY is set: the answers are a demo's, not a model's")
+    output.say(OURSELVES, "")

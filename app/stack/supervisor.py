@@ -1,0 +1,94 @@
+"""Keeps parts alive: starts them in order, starts again what dies, stops them in reverse order.
+
+Stages are started one after the other, each only once all parts of the one before serve (C20). A part that cannot be
+started at all ends the start; a part that dies later is started again, sooner or later depending on how long it had lived.
+The others go on meanwhile: every part finds the ones it needs again by itself.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from app.stack.output import Output
+from app.stack.part import Child, Part, PartFailed, start
+
+OURSELVES = "turnkeep"
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_STEADY_SECONDS = 10.0  # who lived this long died of something else than its start
+_LAST_CHANCE_SECONDS = 2.0  # for a part whose turn to stop comes after the grace period is used up
+
+Stages = Sequence[Sequence[Part]]
+
+
+class Supervisor:
+    """Runs the stages of parts until it is told to stop."""
+
+    def __init__(self, stages: Stages, *, output: Output, grace_seconds: float) -> None:
+        self._stages = stages
+        self._output = output
+        self._grace = grace_seconds
+        self._children: dict[str, Child] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+        self._stopping = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start all parts.
+
+        Raises:
+            PartFailed: where one does not come up. What was started before it still runs: call `stop`.
+        """
+        for stage in self._stages:
+            await asyncio.gather(*(self._bring_up(part) for part in stage))
+            self._keepers += [asyncio.create_task(self._keep(part)) for part in stage]
+
+    async def stop(self) -> None:
+        """Stop all parts, the last started first."""
+        self._stopping.set()
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._grace
+        for stage in reversed(self._stages):
+            children = [self._children[part.name] for part in stage if part.name in self._children]
+            seconds = max(deadline - clock(), _LAST_CHANCE_SECONDS)
+            await asyncio.gather(*(child.stop(seconds) for child in children))
+        await asyncio.gather(*self._keepers)
+
+    def kill(self) -> None:
+        """End everything at once."""
+        self._stopping.set()
+        for child in self._children.values():
+            child.kill()
+
+    async def _bring_up(self, part: Part) -> None:
+        if self._stopping.is_set():
+            return
+        child = self._children[part.name] = await start(part, self._output)
+        await child.ready()
+        self._output.say(OURSELVES, f"{part.name} is ready")
+
+    async def _keep(self, part: Part) -> None:
+        clock = asyncio.get_running_loop().time
+        pause = 0.0
+        while True:
+            since = clock()
+            how = await self._children[part.name].ended()
+            if self._stopping.is_set():
+                return
+            steady = clock() - since > _STEADY_SECONDS
+            pause = _FIRST_PAUSE if steady or not pause else min(pause * 2, _LONGEST_PAUSE)
+            self._output.say(OURSELVES, f"{part.name} {how}; starting it again in {pause:.1f} s")
+            await self._pause(pause)
+            await self._try_again(part)
+
+    async def _try_again(self, part: Part) -> None:
+        try:
+            await self._bring_up(part)
+        except PartFailed as failure:
+            self._output.say(OURSELVES, str(failure))
+            self._children[part.name].kill()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, unless we are told to stop."""
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return
