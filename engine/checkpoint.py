@@ -56,10 +56,10 @@ def _document(state: TurnState, history_from: int, parts_from: int) -> bytes:
 
 
 def _common(before: tuple[JsonObject, ...], after: tuple[JsonObject, ...]) -> int:
-    """How many items from the start are the very same: values are never changed in place, so identity is enough."""
+    """How many items from the start are the same. Mostly they are the very same object, which costs nothing to see."""
     same = 0
     for old, new in zip(before, after, strict=False):
-        if old is not new:
+        if old is not new and old != new:
             break
         same += 1
     return same
