@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sdk = Literal[5, 6, 7]  # major version of the AI SDK that the client runs
-Wire = Literal["named", "data"]  # data: without event lines, for a reader that only has `onmessage`
+Wire = Literal["events", "data"]  # data: without event lines, for a reader that only has `onmessage`
 Rule = tuple[re.Pattern[bytes], bytes]
 
 # A chunk type that a client's schema does not know ends its turn; a data chunk of any name passes.
@@ -34,9 +34,9 @@ class Projection:
     """How one reader gets its frames: call it with finished bytes."""
 
     sdk: Sdk = 7
-    wire: Wire = "named"
+    wire: Wire = "events"
 
     def __call__(self, payload: bytes) -> bytes:
         for pattern, replacement in _BY_SDK[self.sdk]:
             payload = pattern.sub(replacement, payload)
-        return payload if self.wire == "named" else _UNNAMED[0].sub(_UNNAMED[1], payload)
+        return payload if self.wire == "events" else _UNNAMED[0].sub(_UNNAMED[1], payload)
