@@ -1,0 +1,73 @@
+"""What a failed call of the Messages API means, in our words: nothing the provider wrote passes (M2, REQ-H8).
+
+An error inside a stream comes with status 200, so its type decides and the status only where there is no type.
+"""
+
+import math
+from collections.abc import Mapping
+
+from protocol.errors import ErrorKind, ProviderError
+
+_KINDS: dict[str, ErrorKind] = {
+    "rate_limit_error": "rate_limited",
+    "overloaded_error": "upstream",
+    "api_error": "upstream",
+    "timeout_error": "timeout",
+    "conflict_error": "upstream",
+    "invalid_request_error": "invalid",
+    "request_too_large": "too_large",
+    "authentication_error": "not_configured",
+    "permission_error": "not_configured",
+    "billing_error": "not_configured",
+    "not_found_error": "not_configured",
+}
+_STATUSES: dict[int, ErrorKind] = {
+    400: "invalid",
+    401: "not_configured",
+    402: "not_configured",
+    403: "not_configured",
+    404: "not_configured",
+    408: "timeout",
+    413: "too_large",
+    422: "invalid",
+    429: "rate_limited",
+    504: "timeout",
+}
+_WORDS: dict[ErrorKind, str] = {
+    "rate_limited": "The model is busy: too many requests.",
+    "upstream": "The model provider failed.",
+    "timeout": "The model did not answer in time.",
+    "invalid": "The model provider did not accept the request.",
+    "too_large": "The conversation is too large for the model provider.",
+    "context_overflow": "The conversation is too long for the model.",
+    "not_configured": "The model provider refused our credentials or does not offer this model.",
+}
+# The provider has no code for this; the phrase is stable since 2024 and a miss is still a typed `invalid`.
+_TOO_LONG = "prompt is too long"
+
+
+def failure(kind: ErrorKind, *, retry_after: float | None = None) -> ProviderError:
+    """A failure of this kind in our words."""
+    return ProviderError(kind, _WORDS[kind], retry_after=retry_after)
+
+
+def refusal(
+    status: int, *, error_type: str | None, code: str | None, text: str | None, headers: Mapping[str, str]
+) -> ProviderError:
+    """What an error answer means. `text` is the provider's own and only looked at."""
+    kind = _KINDS.get(error_type or "") or _STATUSES.get(status, "upstream")
+    if kind == "invalid" and _TOO_LONG in (text or "").lower():
+        kind = "context_overflow"
+    if "spend_limit" in (code or ""):
+        kind = "not_configured"  # it comes as 429, and trying again until next month does not help
+    return failure(kind, retry_after=_retry_after(headers))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, where the answer names them; the form with a date is not read."""
+    try:
+        milliseconds = headers.get("retry-after-ms")
+        seconds = float(milliseconds) / 1000 if milliseconds else float(headers.get("retry-after", "nan"))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -1,0 +1,152 @@
+"""What the provider suites share: requests, and each provider made to speak, fail or hang."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from protocol.errors import ErrorKind, ProviderError
+from protocol.json import JsonObject
+from protocol.model import ModelEvent, ModelRequest, ToolSchema
+from providers.anthropic import AnthropicProvider
+from providers.port import Provider
+from providers.script import ErrorEvent, Script, ScriptedCall, StopEvent, TextEvent
+from providers.scripted import ScriptedProvider
+from providers.stub import StubProvider
+from tests.fakes import anthropic_upstream as wire
+from tests.fakes.anthropic_upstream import Reply, Upstream
+
+FIND = ToolSchema(name="find", description="Find.", input_schema={"type": "object"})
+
+
+def user(text: str) -> JsonObject:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def request(
+    *messages: JsonObject, model: str = "claude-x-1", seconds: float = 20, thinking: bool = False, fast: bool = False
+) -> ModelRequest:
+    return ModelRequest(
+        model=model,
+        system="Be brief.",
+        messages=messages or (user("Hello"),),
+        tools=(FIND,),
+        max_tokens=8192,
+        idle_seconds=seconds,
+        call_seconds=20,
+        thinking=thinking,
+        fast=fast,
+    )
+
+
+async def outcome(provider: Provider, asked: ModelRequest) -> tuple[list[ModelEvent], ProviderError | None]:
+    """The events of a call, and how it failed where it did."""
+    seen: list[ModelEvent] = []
+    try:
+        async for event in provider.stream(asked):
+            seen.append(event)  # noqa: PERF401 - what came before an error counts
+    except ProviderError as error:
+        return seen, error
+    return seen, None
+
+
+class World(ABC):
+    """A provider, and the power over what is behind it."""
+
+    def __init__(self) -> None:
+        self.hanging = asyncio.Event()  # the call hangs now
+        self.left = asyncio.Event()  # what was behind it noticed that the consumer is gone
+
+    @abstractmethod
+    def speaks(self, text: str) -> Provider: ...
+
+    @abstractmethod
+    def fails(self, kind: ErrorKind) -> Provider: ...
+
+    @abstractmethod
+    def hangs(self) -> Provider: ...
+
+
+class StubWorld(World):
+    """Quotes what it is given; it cannot fail or hang."""
+
+    def speaks(self, text: str) -> Provider:
+        return StubProvider()
+
+    def fails(self, kind: ErrorKind) -> Provider:
+        raise NotImplementedError
+
+    def hangs(self) -> Provider:
+        raise NotImplementedError
+
+
+class ScriptedWorld(World):
+    def speaks(self, text: str) -> Provider:
+        return self._plays(
+            TextEvent(type="text", text=text[:3]), TextEvent(type="text", text=text[3:]), StopEvent(type="stop")
+        )
+
+    def fails(self, kind: ErrorKind) -> Provider:
+        return self._plays(TextEvent(type="text", text="Half"), ErrorEvent(type="error", kind=kind, retry_after=2))
+
+    def hangs(self) -> Provider:
+        return self._plays(TextEvent(type="text", text="a b", words=True), StopEvent(type="stop"))
+
+    def _plays(self, *events: TextEvent | ErrorEvent | StopEvent) -> Provider:
+        script = Script(name="law", input="", calls=(ScriptedCall(events=events, gap_ms=1),))
+        return ScriptedProvider(script, pace=self._pace)
+
+    async def _pace(self, _: float) -> None:
+        if self.hanging.is_set():
+            return
+        self.hanging.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.left.set()
+
+
+class AnthropicWorld(World):
+    def __init__(self, upstream: Upstream, provider: Provider) -> None:
+        super().__init__()
+        self._upstream = upstream
+        self._provider = provider
+        self.hanging, self.left = upstream.held, upstream.left
+
+    def speaks(self, text: str) -> Provider:
+        whole = wire.body(wire.spoken(wire.text(text)))
+        return self._replies(Reply([whole[at : at + 1] for at in range(len(whole))]))
+
+    def fails(self, kind: ErrorKind) -> Provider:
+        if kind == "rate_limited":
+            return self._replies(wire.refused("rate_limit_error", 429, retry_after="2"))
+        begun = wire.body(wire.spoken(wire.text("Half"))[:4])
+        return self._replies(Reply([begun, wire.sse(wire.error("overloaded_error"))]))
+
+    def hangs(self) -> Provider:
+        return self._replies(Reply([wire.body(wire.spoken(wire.text("a"))[:4])], end="hold"))
+
+    def _replies(self, reply: Reply) -> Provider:
+        self._upstream.replies.append(reply)
+        return self._provider
+
+
+@asynccontextmanager
+async def anthropic_at(upstream: Upstream) -> AsyncIterator[AnthropicProvider]:
+    provider = AnthropicProvider("sk-ant-test", base_url=upstream.url)
+    try:
+        yield provider
+    finally:
+        await provider.aclose()
+
+
+@asynccontextmanager
+async def world(name: str) -> AsyncIterator[World]:
+    match name:
+        case "anthropic":
+            async with Upstream() as upstream, anthropic_at(upstream) as provider:
+                yield AnthropicWorld(upstream, provider)
+        case "scripted":
+            yield ScriptedWorld()
+        case _:
+            yield StubWorld()
