@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.servers", "tests.stores"]
+
 TIERS = ("unit", "contract", "golden", "workflow", "stack", "browser")
 HERE = Path(__file__).parent
 

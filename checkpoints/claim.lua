@@ -1,0 +1,46 @@
+-- Take a run over: KEYS meta, seal. ARGV owner, mode, lease ms, max claims, generation, slice, activity attempt.
+-- Returns {'claimed', attempt, next, stop, bytes in the log, seal or false} or {refusal, remaining lease, final status}.
+--
+-- Check and take-over in one step: of two executors that see the same lapsed lease only one may win. Time is the
+-- server's, the only clock that all executors share.
+local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'claims', 'generation', 'slice', 'activity', 'status')
+local state, owner, lease, claims = run[1], run[2], tonumber(run[3]), tonumber(run[4])
+if not state then
+  return {'missing', 0, ''}
+end
+if state == 'ended' then
+  return {'ended', 0, run[8]}
+end
+
+-- Temporal counts attempts from 1 in every slice: a stalled attempt of an earlier slice that wakes up must lose to what
+-- came after it, even where nobody holds a lease at the moment (C4).
+for i = 1, 3 do
+  local asked, highest = tonumber(ARGV[4 + i]), tonumber(run[4 + i])
+  if asked < highest then
+    return {'stale', 0, ''}
+  elseif asked > highest then
+    break
+  end
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if owner ~= ARGV[1] then -- else the same executor again, whose reply was lost
+  if lease > now then
+    return {'busy', lease - now, ''}
+  end
+  -- A turn that kills whoever executes it must not do so for ever (C16).
+  if claims >= tonumber(ARGV[4]) then
+    return {'exhausted', 0, ''}
+  end
+  claims = claims + 1
+end
+
+if state == 'open' then
+  state = 'running'
+end
+local attempt = redis.call('HINCRBY', KEYS[1], 'attempt', 1)
+redis.call('HSET', KEYS[1], 'state', state, 'grip', attempt .. ':' .. ARGV[1], 'owner', ARGV[1], 'mode', ARGV[2],
+  'released', '', 'lease', now + ARGV[3], 'claims', claims, 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7], 'serial', 0)
+local counters = redis.call('HMGET', KEYS[1], 'next', 'stop', 'bytes')
+return {'claimed', attempt, tonumber(counters[1]), tonumber(counters[2]), tonumber(counters[3]), redis.call('GET', KEYS[2])}

@@ -1,0 +1,50 @@
+"""Every Redis key and channel there is, spelled once.
+
+All of a run's keys carry the run in the hash tag: they lie in one slot, and one script may touch them all.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The names of one deployment. `prefix` keeps deployments that share a server apart."""
+
+    prefix: str = "turnkeep:"
+
+    def meta(self, run_id: str) -> str:
+        """Hash: state, claim, counters, stop, and the results of slices."""
+        return f"{self.prefix}{{{run_id}}}:meta"
+
+    def request(self, run_id: str) -> str:
+        """String: the turn as the route prepared it."""
+        return f"{self.prefix}{{{run_id}}}:request"
+
+    def log(self, run_id: str) -> str:
+        """Stream: the run's frames."""
+        return f"{self.prefix}{{{run_id}}}:log"
+
+    def deltas(self, run_id: str) -> str:
+        """List: checkpoint deltas, oldest first."""
+        return f"{self.prefix}{{{run_id}}}:deltas"
+
+    def ledger(self, run_id: str) -> str:
+        """Hash: "<step>.<ordinal>" → the newest entry of that tool call."""
+        return f"{self.prefix}{{{run_id}}}:ledger"
+
+    def seal(self, run_id: str) -> str:
+        """String: how the run ends, written once."""
+        return f"{self.prefix}{{{run_id}}}:seal"
+
+    def live(self, run_id: str) -> str:
+        """Channel: every append."""
+        return f"{self.prefix}{{{run_id}}}:live"
+
+    def stopped(self, run_id: str) -> str:
+        """Channel: a stop was recorded."""
+        return f"{self.prefix}{{{run_id}}}:stop"
+
+    @property
+    def switch(self) -> str:
+        """String: where chat turns run."""
+        return f"{self.prefix}workflow-dispatch:chat"
