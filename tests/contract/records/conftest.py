@@ -5,14 +5,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, delete, text
 
 from records import migrate
 from records.database import Database
 from records.records import Records
+from records.schema import conversations, messages, metadata, runs
+from tests.contract.records import processes
 from tests.postgresql import postgresql_server
-
-EMPTY = text("DROP TABLE IF EXISTS messages, conversations, runs, alembic_version")
 
 
 @pytest.fixture(scope="session")
@@ -21,16 +21,22 @@ def postgresql() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def in_each_process() -> Iterator[processes.InEach]:
+    with processes.pool() as in_each:
+        yield in_each
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def bare_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database without tables."""
-    return await _bare(request, tmp_path)
+    return await _prepared(_address(request, tmp_path), _unmake)
 
 
-@pytest.fixture
-async def address(bare_address: str) -> str:
-    await migrate.upgrade(bare_address)
-    return bare_address
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with empty tables."""
+    return await _empty(request, tmp_path)
 
 
 @pytest.fixture
@@ -52,17 +58,32 @@ async def records(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         async with await Records.in_memory() as empty:
             yield empty
     else:
-        address = await _bare(request, tmp_path)
-        await migrate.upgrade(address)
-        async with Records(address) as empty:
+        async with Records(await _empty(request, tmp_path)) as empty:
             yield empty
 
 
-async def _bare(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def _unmake(connection: Connection) -> None:
+    metadata.drop_all(connection)
+    connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
+
+
+def _address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/records.db"
-    address = str(request.getfixturevalue("postgresql"))
+    return str(request.getfixturevalue("postgresql"))
+
+
+async def _empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    def make_and_empty(connection: Connection) -> None:
+        migrate.upgrade_on(connection)
+        for table in (messages, conversations, runs):
+            connection.execute(delete(table))
+
+    return await _prepared(_address(request, tmp_path), make_and_empty)
+
+
+async def _prepared(address: str, work: Callable[[Connection], object]) -> str:
     database = Database(address, timeout_ms=5_000)
-    await database.write(lambda connection: connection.execute(EMPTY))
+    await database.write(work)
     await database.close()
     return address

@@ -2,18 +2,20 @@
 
 import asyncio
 import multiprocessing
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from threading import Barrier
-from typing import TypeVar
+from typing import Any
 
 from records import migrate
 from records.records import Records
 from records.values import Beginning, Key
 from tests.contract.records.values import completed, turn
 
-Value = TypeVar("Value")
 Rounds = list[Beginning]
+Work = Callable[[str, int], Any]
+InEach = Callable[[Work, str], Awaitable[list[Any]]]
 
 COUNT = 3
 ROUNDS = 25
@@ -27,12 +29,19 @@ def _remember(barrier: Barrier) -> None:
     _barrier = barrier
 
 
-async def in_each(work: Callable[[str, int], Value], address: str) -> list[Value]:
-    """What `work(address, number)` gave in each process."""
+@contextmanager
+def pool() -> Iterator[InEach]:
+    """The processes. They are started once; every piece of work is done in each of them, with the process's number."""
     context = multiprocessing.get_context("spawn")
-    loop = asyncio.get_running_loop()
-    with ProcessPoolExecutor(COUNT, context, initializer=_remember, initargs=(context.Barrier(COUNT),)) as pool:
-        return await asyncio.gather(*(loop.run_in_executor(pool, work, address, number) for number in range(COUNT)))
+    barrier = context.Barrier(COUNT)
+    with ProcessPoolExecutor(COUNT, context, initializer=_remember, initargs=(barrier,)) as executor:
+
+        async def in_each(work: Work, address: str) -> list[Any]:
+            # Work begins at the barrier, so no process can take two pieces.
+            loop = asyncio.get_running_loop()
+            return await asyncio.gather(*(loop.run_in_executor(executor, work, address, each) for each in range(COUNT)))
+
+        yield in_each
 
 
 def upgrading(address: str, _: int) -> None:

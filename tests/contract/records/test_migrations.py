@@ -31,8 +31,8 @@ async def test_upgrading_again_keeps_what_is_there(address: str) -> None:
         assert await records.run("r1") is not None
 
 
-async def test_processes_may_start_all_at_once(bare_address: str) -> None:
-    await processes.in_each(processes.upgrading, bare_address)
+async def test_processes_may_start_all_at_once(in_each_process: processes.InEach, bare_address: str) -> None:
+    await in_each_process(processes.upgrading, bare_address)
 
     async with Records(bare_address) as records:
         assert await records.begin(turn("r1")) == Begun(1)
