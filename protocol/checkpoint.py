@@ -74,7 +74,6 @@ class TurnState(Stored):
     usage: Usage = Usage()
     model: str = ""  # who answered last
     elapsed_ms: int = 0  # over all slices
-    slices: int = 0
     outcome: Outcome | None = None
 
 

@@ -7,12 +7,13 @@ from typing import cast
 import pytest
 
 from checkpoints.memory import MemoryRunStore
+from checkpoints.port import Order
 from engine.slicing import SliceBudget, SliceUse, hand_over
 from protocol.checkpoint import Message, TurnState
 from protocol.frames import Frame
 from providers.script import Script, parse_script
 from records.records import Records
-from runner.port import Job, Order
+from runner.port import Job
 from tests.rig import RUN_ID, Rig, StillClock
 
 ASK = (
