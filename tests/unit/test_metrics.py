@@ -1,0 +1,87 @@
+"""Metrics: what a scraper reads after a few things happened."""
+
+import asyncio
+
+from app.metrics import Metrics
+from app.observe import CountedRunner, HttpMeter, RunObserver
+from checkpoints.port import Order
+from dispatch.decide import Decision
+from dispatch.switch import Switch
+from protocol.errors import ErrorKind
+from protocol.turn import SliceResult
+from runner.port import Job
+
+
+def lines(metrics: Metrics, *names: str) -> list[str]:
+    text = metrics.exposition().decode()
+    return [line for line in text.splitlines() if line.startswith(names) and "_created" not in line]
+
+
+def test_a_turns_way_is_counted() -> None:
+    metrics = Metrics()
+    observer = RunObserver(metrics)
+    observer.claimed("r", 1, "workflow")
+    observer.appended(3, 0.8)
+    observer.handed_over("r", "budget")
+    observer.claimed("r", 2, "workflow")
+    observer.ended("r", "completed", "")
+    observer.trouble("r", "the records do not answer")
+
+    assert lines(
+        metrics, "turnkeep_claims", "turnkeep_hand", "turnkeep_turns_ended", "turnkeep_frames", "turnkeep_trouble"
+    ) == [
+        'turnkeep_claims_total{transport="workflow"} 2.0',
+        'turnkeep_turns_ended_total{kind="",status="completed"} 1.0',
+        'turnkeep_hand_overs_total{reason="budget"} 1.0',
+        "turnkeep_trouble_total 1.0",
+        "turnkeep_frames_appended_total 3.0",
+    ]
+    assert 'turnkeep_append_seconds_bucket{le="0.001"} 1.0' in lines(metrics, "turnkeep_append")
+
+
+def test_readers_answers_and_the_switch_show() -> None:
+    metrics = Metrics()
+    meter = HttpMeter(metrics)
+    meter.readers(5)
+    meter.answered("chat", 200, 12)
+    metrics.switched(Switch(percent=10, allow=frozenset({"ann", "bob"})))
+    metrics.decided(Decision(transport="inline", reason="not_in_canary"))
+
+    assert lines(
+        metrics, "turnkeep_readers", "turnkeep_switch", "turnkeep_decisions", "turnkeep_answer_seconds_count"
+    ) == [
+        "turnkeep_readers 5.0",
+        'turnkeep_answer_seconds_count{route="chat",status="200"} 1.0',
+        'turnkeep_decisions_total{reason="not_in_canary",transport="inline"} 1.0',
+        "turnkeep_switch_percent 10.0",
+        "turnkeep_switch_allowed 2.0",
+    ]
+
+
+async def test_a_turn_in_progress_is_seen_while_it_runs() -> None:
+    metrics, release = Metrics(), asyncio.Event()
+    turn = asyncio.create_task(CountedRunner(Waiting(release), metrics).run(JOB, asyncio.Event()))
+    await asyncio.sleep(0)
+
+    assert lines(metrics, "turnkeep_turns_running") == ['turnkeep_turns_running{transport="inline"} 1.0']
+    release.set()
+    await turn
+
+    assert lines(metrics, "turnkeep_turns_running") == ['turnkeep_turns_running{transport="inline"} 0.0']
+
+
+JOB = Job(run_id="r", order=Order(1, 0, 1), mode="inline")
+
+
+class Waiting:
+    """A runner whose turns end when they are released."""
+
+    def __init__(self, release: asyncio.Event) -> None:
+        self._release = release
+
+    async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
+        await self._release.wait()
+        return SliceResult(outcome="ended")
+
+    async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
+        raise NotImplementedError
