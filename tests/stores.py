@@ -1,7 +1,7 @@
 """The run stores that contract tests run over, each in a world that can let time pass."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol, cast
 
@@ -47,11 +47,15 @@ class World:
 
     store: RunStore
     source: FrameSource
-    with_budget: Callable[[int, int], RunStore]  # a store with other limits: the log's, and the reserve in it
+    limited: Callable[[int, int], RunStore]  # a store with other limits: the log's, and the reserve in it
     expiring: Expiring
     pass_ms: Callable[[int], None]  # moves the clock where it is ours; a server's moves by itself
     runs: Iterator[str] = field(default_factory=lambda: (f"run{number}" for number in count(1)))
     owners: Iterator[str] = field(default_factory=lambda: (f"owner{number}" for number in count(1)))
+
+    def with_budget(self, most: int, reserve: int) -> "World":
+        """The same world with logs of so many bytes."""
+        return replace(self, store=self.limited(most, reserve))
 
     def request(self, order: Order = FIRST, *, owner: str = "", lease_ms: int = YEAR_MS, most: int = 5) -> ClaimRequest:
         """A claim by somebody new, for good unless said otherwise."""
@@ -105,10 +109,10 @@ def memory_world() -> World:
         clock.at_ms += YEAR_MS
         return [] if await store.view(run_id) is not None or before is None else [run_id]
 
-    def with_budget(most: int, reserve: int) -> RunStore:
+    def limited(most: int, reserve: int) -> RunStore:
         return MemoryRunStore(clock, max_log_bytes=most, reserve_bytes=reserve)
 
-    return World(store=store, source=store, with_budget=with_budget, expiring=expiring, pass_ms=pass_ms)
+    return World(store=store, source=store, limited=limited, expiring=expiring, pass_ms=pass_ms)
 
 
 def redis_world(client: Client, push: PushConnection, keys: Keys) -> World:
@@ -116,13 +120,13 @@ def redis_world(client: Client, push: PushConnection, keys: Keys) -> World:
         names = await client.execute("KEYS", f"{keys.prefix}{{{run_id}}}*")
         return [name.decode() for name in names if await client.execute("PTTL", name) != -1]
 
-    def with_budget(most: int, reserve: int) -> RunStore:
+    def limited(most: int, reserve: int) -> RunStore:
         return RedisRunStore(client, push, keys=keys, max_log_bytes=most, reserve_bytes=reserve)
 
     return World(
         store=RedisRunStore(client, push, keys=keys),
         source=RedisFrameSource(client, push, keys=keys),
-        with_budget=with_budget,
+        limited=limited,
         expiring=expiring,
         pass_ms=lambda _: None,
     )
