@@ -18,7 +18,7 @@ from temporalio.worker import Worker
 from activities.slices import SliceActivities
 from workflows.chat_turn import ChatTurn
 
-LEAVING_SECONDS: Final = 1.0  # for cancelled executors to release their claims
+LEAVING_SECONDS: Final = 1.0  # for cancelled executors to let go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

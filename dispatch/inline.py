@@ -14,7 +14,7 @@ from runner.port import Job, TurnRunner
 
 logger = logging.getLogger(__name__)
 
-LEAVING_SECONDS: Final = 1.0  # for cancelled executors to release their claims
+LEAVING_SECONDS: Final = 1.0  # for cancelled executors to let go
 
 
 class InlineTurns:
