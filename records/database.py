@@ -5,7 +5,8 @@ Past the bound the caller is told `unavailable`, and nothing is known about the 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection, make_url
@@ -41,6 +42,9 @@ class Database:
             case _:
                 raise TurnkeepError("not_configured", "The records are kept in SQLite or PostgreSQL.")
         self._seconds = timeout_ms / 1000
+        self._calls = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def read(self, work: Work[Value]) -> Value:
         """Run work that writes nothing."""
@@ -51,13 +55,26 @@ class Database:
         return await self._run(work, writes=True)
 
     async def close(self) -> None:
-        """Wait for what is under way and close the connections."""
+        """Wait for what is under way, which is bounded, and close the connections."""
+        await self._idle.wait()  # a connection in use is none the driver's pool could close
         await self._driver.close()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._calls += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if self._calls == 0:
+                self._idle.set()
 
     async def _run(self, work: Work[Value], *, writes: bool) -> Value:
         try:
-            async with asyncio.timeout(self._seconds):
-                return await self._driver.run(work, writes=writes)
+            with self._counted():
+                async with asyncio.timeout(self._seconds):
+                    return await self._driver.run(work, writes=writes)
         except (IntegrityError, DataError, ProgrammingError):
             raise  # the database is there, and it is we who are wrong
         except (DBAPIError, PoolTimeoutError, OSError) as error:

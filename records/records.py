@@ -77,7 +77,7 @@ class Records:
         """Store the answer, end the run, free the conversation. The first settlement stands; repeating it is harmless.
 
         True where the records hold this settlement. False where they never will: the run is unknown or ended
-        otherwise, or the conversation was deleted meanwhile (the run is ended, the answer not kept).
+        otherwise, or the conversation was deleted or erased meanwhile (the run is ended, the answer not kept).
         """
         return await self._database.write(lambda connection: settle.settle(connection, run_id, settlement))
 

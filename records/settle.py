@@ -25,21 +25,23 @@ def settle(connection: Connection, run_id: str, settlement: Settlement) -> bool:
     if run is None:
         return False
     if first:
-        _free_place(connection, run, settlement)
+        _leave_place(connection, run, settlement)
     return run.status == settlement.status and _holds_answer(connection, run, settlement)
 
 
-def _free_place(connection: Connection, run: Run, settlement: Settlement) -> None:
-    row_of = (conversations.c.tenant == run.tenant, conversations.c.id == run.conversation_id)
-    query = select(conversations.c.active_run_id, conversations.c.deleted_ms).where(*row_of).with_for_update()
-    place = connection.execute(query).one_or_none()
+def _leave_place(connection: Connection, run: Run, settlement: Settlement) -> None:
+    # A conversation that was erased and made anew under its old id is another one: this run has no place in it.
+    held = (
+        conversations.c.tenant == run.tenant,
+        conversations.c.id == run.conversation_id,
+        conversations.c.active_run_id == run.run_id,
+    )
+    place = connection.execute(select(conversations.c.deleted_ms).where(*held).with_for_update()).one_or_none()
     if place is None:
         return
     if place.deleted_ms is None and settlement.parts:
         connection.execute(insert(messages).values(_answer(run, settlement)))
-    if place.active_run_id == run.run_id:
-        free = {"active_run_id": None, "updated_ms": settlement.now_ms}
-        connection.execute(update(conversations).where(*row_of).values(free))
+    connection.execute(update(conversations).where(*held).values(active_run_id=None, updated_ms=settlement.now_ms))
 
 
 def _holds_answer(connection: Connection, run: Run, settlement: Settlement) -> bool:
@@ -49,6 +51,7 @@ def _holds_answer(connection: Connection, run: Run, settlement: Settlement) -> b
         messages.c.tenant == run.tenant,
         messages.c.conversation_id == run.conversation_id,
         messages.c.sequence == run.sequence + 1,
+        messages.c.run_id == run.run_id,
     )
     return connection.execute(query).one_or_none() is not None
 

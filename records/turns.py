@@ -17,7 +17,7 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
     call, made again, then finds what that one wrote.
     """
     key = turn.key
-    # The row's lock makes two beginnings of one conversation queue (PostgreSQL; on SQLite all writers queue anyway).
+    # Locked, so that no other beginning, end or deletion comes between this look and what follows from it.
     query = select(conversations).where(conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
     place = connection.execute(query.with_for_update()).mappings().one_or_none()
     refusal = _refusal(turn, place, runs.find(connection, turn.run_id))

@@ -1,45 +1,44 @@
 """Every call ends: with its value, or typed, in the time it was given. Nothing is lost or half done by that."""
 
 import asyncio
-import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import make_url, text
+from sqlalchemy import Executable, text
 from sqlalchemy.exc import StatementError
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from protocol.errors import TurnkeepError
 from records import migrate
 from records.database import Database
+from records.postgresql import PostgreSQL
 from records.records import Records
-from records.values import Begun, Key, Known, Settlement, Span
-from tests.contract.records.values import completed, run_of, turn
+from records.sqlite import SQLite
+from records.values import Begun, Key, Known, NotFound, Settlement, Span
+from tests.contract.records.values import ANA, completed, deleting, run_of, turn
 
 
 @asynccontextmanager
-async def locked(address: str) -> AsyncIterator[None]:
-    """Another process writes, and takes its time."""
-    url = make_url(address)
-    if url.get_backend_name() == "sqlite":
-        connection = sqlite3.connect(str(url.database), isolation_level=None)
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.close()
-        return
-    engine = create_async_engine(url.set(drivername="postgresql+asyncpg"))
-    async with engine.begin() as holder:
-        await holder.execute(text("LOCK TABLE conversations, runs IN EXCLUSIVE MODE"))
-        yield
-    await engine.dispose()
+async def another_writer(address: str) -> AsyncIterator[Callable[[Executable], Awaitable[object]]]:
+    """A transaction of somebody else, open as long as the block; executes statements."""
+    driver = Database(address, timeout_ms=5_000)._driver
+    if isinstance(driver, SQLite):
+        with driver._writer._engine.begin() as connection:
+            yield lambda statement: asyncio.to_thread(lambda: connection.execute(statement))
+    else:
+        assert isinstance(driver, PostgreSQL)
+        async with driver._engine.begin() as asynchronous:
+            yield asynchronous.execute
+    await driver.close()
 
 
 async def test_a_database_that_does_not_answer_in_time_is_unavailable(address: str) -> None:
     async with Records(address) as patient, Records(address, timeout_ms=100) as records:
         await patient.begin(turn("r1"))
-        async with locked(address):
+        async with another_writer(address) as execute:
+            if address.startswith("postgresql"):
+                await execute(text("LOCK TABLE conversations, runs IN EXCLUSIVE MODE"))
             for call in (
                 records.begin(turn("r2", Key(owner="ana", conversation_id="c2"))),
                 records.settle("r1", completed("r1")),
@@ -92,6 +91,28 @@ async def test_what_fails_half_way_leaves_nothing(records: Records) -> None:
 
     assert await records.run("r1") == run_of(turn("r1"), 1)
     assert await records.settle("r1", completed("r1"))
+
+
+async def test_a_turn_does_not_begin_while_its_conversation_is_being_deleted(address: str) -> None:
+    """C5: what is deleted after the look and before the write is deleted."""
+    async with Records(address) as records:
+        await records.create(ANA, "", 500)
+        async with another_writer(address) as execute:
+            await execute(deleting(ANA))
+            beginning = asyncio.create_task(records.begin(turn("r1")))
+            await asyncio.wait({beginning}, timeout=0.1)
+
+        assert await beginning == NotFound()
+
+
+async def test_closing_waits_for_what_is_under_way(address: str) -> None:
+    records = Records(address)
+
+    begun, _ = await asyncio.gather(records.begin(turn("r1")), records.close())
+
+    assert begun == Begun(1)
+    async with Records(address) as opened_again:
+        assert await opened_again.run("r1") is not None
 
 
 async def test_a_server_that_was_restarted_is_found_again(postgresql: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from protocol.model import Usage
 from records.records import Records
 from records.values import Begun, Settlement, Span, StoredMessage
-from tests.contract.records.values import ANA, USAGE, completed, delete, run_of, said, turn
+from tests.contract.records.values import ANA, USAGE, completed, delete, erase, run_of, said, turn
 
 
 async def test_a_settled_run_leaves_its_answer_and_frees_the_conversation(records: Records) -> None:
@@ -134,6 +134,18 @@ async def test_the_answer_of_a_deleted_conversation_is_not_kept(records: Records
     assert run is not None
     assert run.status == "completed"
     assert await records.history("", "c1", 3, None) == ()
+
+
+async def test_a_late_answer_does_not_enter_a_new_conversation_of_the_same_id(records: Records) -> None:
+    """C5: erased text does not come back, in whatever stands in its place now."""
+    await records.begin(turn("r1"))
+    await erase(records, ANA)
+    await records.begin(turn("r2"))
+
+    assert not await records.settle("r1", completed("r1"))
+    assert await records.settle("r2", completed("r2"))
+    assert not await records.settle("r1", completed("r1"))
+    assert [message.run_id for message in await records.messages(ANA, Span()) or ()] == ["r2", "r2"]
 
 
 async def test_a_run_that_never_began_cannot_be_settled(records: Records) -> None:

@@ -1,6 +1,7 @@
 """The turns these tests begin and end."""
 
-from sqlalchemy import update
+import sqlalchemy
+from sqlalchemy import ColumnElement, Update, update
 
 from protocol.json import JsonObject
 from protocol.model import Usage
@@ -62,8 +63,19 @@ def completed(run_id: str, *, now_ms: int = 2_000) -> Settlement:
     )
 
 
+# Nothing deletes or erases a conversation yet; this is what it will do to the rows.
+def deleting(key: Key) -> Update:
+    return update(conversations).where(*_row(key)).values(deleted_ms=1_500)
+
+
 async def delete(records: Records, key: Key) -> None:
-    """What deleting a conversation will do to its row."""
-    row = (conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
-    gone = update(conversations).where(*row).values(deleted_ms=1_500)
+    await records._database.write(lambda connection: connection.execute(deleting(key)))
+
+
+async def erase(records: Records, key: Key) -> None:
+    gone = sqlalchemy.delete(conversations).where(*_row(key))
     await records._database.write(lambda connection: connection.execute(gone))
+
+
+def _row(key: Key) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id
