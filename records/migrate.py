@@ -13,6 +13,7 @@ from sqlalchemy import Connection, text
 from records.database import Database
 
 LOCK = 0x7475726E6B656570  # "turnkeep"
+MIGRATIONS = Path(__file__).parent / "migrations"
 TIMEOUT_MS = 60_000  # others may be migrating before us
 
 
@@ -30,6 +31,8 @@ def upgrade_on(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":  # SQLite's writer has the lock by BEGIN IMMEDIATE
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option(
+        "script_location", str(MIGRATIONS).replace("%", "%%")
+    )  # alembic's configuration interpolates
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
