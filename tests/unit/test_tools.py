@@ -85,7 +85,7 @@ async def test_a_result_goes_to_the_model_as_text_and_to_the_reader_as_a_value()
 
 
 async def test_long_integers_keep_their_digits_on_both_ways() -> None:
-    """FR41: exact for the tool and the model, a string for a browser."""
+    """FR41 and [F8]: exact for the tool and the model, a string for a browser."""
     given: JsonObject = {"id": BIG, "small": 7, "float": 1.0}
     assert await run("echo", value=given) == ToolResult(
         ordinal=2,
