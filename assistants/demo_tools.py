@@ -13,13 +13,15 @@ from assistants.outbox import Note, Outbox
 from protocol.json import JsonObject
 from tools.declare import Call, Tool, tool
 
+GENERATED = {"requirements.md"}  # a list of tests answers no question
 SHOWN_NOTES = 20  # the newest; all of them would grow with every demo
 
 
 def load_docs(root: Path) -> Docs:
-    """The pages of the project: README.md, PROTOCOL.md and docs/*.md, as far as they exist."""
+    """The pages of the project: README.md, PROTOCOL.md and docs/*.md, as far as they exist; no generated tables."""
     paths = [root / "README.md", root / "PROTOCOL.md", *sorted((root / "docs").glob("*.md"))]
-    return Docs({str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths if path.is_file()})
+    pages = [path for path in paths if path.is_file() and path.name not in GENERATED]
+    return Docs({path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in pages})
 
 
 def docs_tools(docs: Docs) -> tuple[Tool, ...]:

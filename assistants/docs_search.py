@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+(?=[-*|>`]|\d+\.|\n)")  # or an item of a list, a row of a table
 _SUFFIXES = ("ing", "ed", "es", "s")
 _STEM = 4  # letters that must be left of a word
 _COMMON = frozenset(
@@ -103,6 +103,6 @@ def _stem(word: str) -> str:
 
 
 def _snippet(text: str, wanted: set[str]) -> str:
-    sentences = _SENTENCE.split(" ".join(text.split()))
-    best = max(sentences, key=lambda sentence: len(wanted & set(_stems(sentence))))
+    best = max(_SENTENCE.split(text), key=lambda sentence: len(wanted & set(_stems(sentence))))
+    best = " ".join(best.split())
     return best if len(best) <= SNIPPET else best[:SNIPPET].rpartition(" ")[0] + " …"

@@ -26,6 +26,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/leases.md").write_text(PAGE)
     (tmp_path / "README.md").write_text("Hello.")
+    (tmp_path / "docs/requirements.md").write_text("Generated.")
     (tmp_path / "secret.md").write_text("Not a page.")
     return tmp_path
 
