@@ -38,7 +38,7 @@ class _Run:
     status: str = ""
     attempt: int = 0
     owner: str = ""
-    released: bool = False
+    held: bool = False  # claimed and not released
     lease_until: int = 0
     order: Order = _NEVER
     claims: int = 0
@@ -86,7 +86,7 @@ class MemoryRunStore:
             run.claims += 1
         run.attempt += 1
         run.owner = claim.owner
-        run.released = False
+        run.held = True
         run.order = claim.order
         run.mode = claim.mode
         run.lease_until = self._clock.monotonic_ms() + claim.lease_ms
@@ -168,7 +168,7 @@ class MemoryRunStore:
         run = self._run(grip.run_id)
         if run is None or (run.attempt, run.owner) != (grip.attempt, grip.owner):
             return False
-        run.released = True
+        run.held = False
         run.lease_until = 0
         if committed is not None:
             run.committed[order.generation, order.slice] = committed
@@ -230,7 +230,7 @@ class MemoryRunStore:
         if run is None:
             return Refusal.MISSING
         # Released counts as fenced: a renewal sent just before the release must not bring the lease back to life.
-        if run.released or (run.attempt, run.owner) != (grip.attempt, grip.owner):
+        if not run.held or (run.attempt, run.owner) != (grip.attempt, grip.owner):
             return Refusal.FENCED
         return run
 
