@@ -29,6 +29,7 @@ def parse_input(text: str) -> JsonObject:
         raise UnreadableInput(f"the input is not JSON: {error.msg} at character {error.pos}") from None
     if not isinstance(value, dict):
         raise UnreadableInput("the input is not a JSON object")
+    _refuse_halves(value)
     return value
 
 
@@ -45,6 +46,14 @@ def for_browser(value: Json) -> Json:
             return {key: for_browser(item) for key, item in value.items()}
         case _:
             return value
+
+
+def _refuse_halves(value: JsonObject) -> None:
+    """Half of a surrogate pair is no character: neither a file nor a database takes it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise UnreadableInput("a text in the input holds half of a surrogate pair") from None
 
 
 def _integer(digits: str) -> int:

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from engine.boundary import next_step
 from engine.calls import ask
 from engine.fold import fold
 from engine.settle import settle
+from engine.text import joined, whole_json
 from engine.values import Advance, OpenStep, StreamedCall, Turn
 from protocol.checkpoint import Outcome
 from protocol.errors import ProviderError
 from protocol.frames import Frame, PartEnd, ToolInputStart
+from protocol.json import JsonObject
 from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
 
 Emitted = tuple[OpenStep, tuple[Frame, ...]]
@@ -51,9 +53,11 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
     step = turn.open_step or open_step(turn)
     match event:
         case TextDelta(text=text):
-            return _emit(turn, *_all(_text, step, _pieces(text)))
+            text, held = joined(step.held, text)
+            return _emit(turn, *_all(_text, replace(step, held=held), _pieces(text)))
         case ThinkingDelta(text=text):
-            return _emit(turn, *_all(_thinking, step, _pieces(text)))
+            text, held = joined(step.held, text)
+            return _emit(turn, *_all(_thinking, replace(step, held=held), _pieces(text)))
         case ToolInputDelta():
             deltas = [replace(event, json=piece) for piece in _pieces(event.json)] or [event]
             return _emit(turn, *_all(partial(_tool_input, turn.state.step), step, deltas))
@@ -117,11 +121,11 @@ def _thinking(step: OpenStep, text: str) -> Emitted:
 
 def _end_part(step: OpenStep, signature: str | None) -> Emitted:
     if not step.part:
-        return step, ()
+        return replace(step, held=""), ()
     end: PartEnd = {"type": "text-end" if step.part == "text" else "reasoning-end", "id": step.part_id}
     if signature is not None and step.part == "reasoning":
         end["providerMetadata"] = {"anthropic": {"signature": signature}}
-    return replace(step, part="", part_id=""), (end,)
+    return replace(step, part="", part_id="", held=""), (end,)
 
 
 def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
@@ -148,6 +152,8 @@ def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
 
 
 def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
+    content = tuple(cast("JsonObject", whole_json(block)) for block in stop.content)
+    stop = replace(stop, content=content)
     step, more = _backfill(step, stop)
     step, ended = _end_part(step, None)
     emitted = _emit(turn, step, (*more, *ended))

@@ -46,6 +46,7 @@ class OpenStep:
     thoughts: int = 0
     last_text: str = ""
     text: str = ""  # this step's text as the model sent it
+    held: str = ""  # half a character, waiting for its other half
     calls: tuple[StreamedCall, ...] = ()
 
 
