@@ -1,5 +1,7 @@
 """Whole characters only, wherever a provider cuts (FR37's neighbour, FR40)."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ def test_text_cut_between_any_two_units_comes_out_whole(text: str, cuts: list[in
     units = halves(text)
     edges = sorted({0, len(units), *(cut for cut in cuts if cut < len(units))})
     shown, held = "", ""
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         piece, held = joined(held, "".join(units[start:end]))
         shown += piece
 
@@ -27,4 +29,4 @@ def test_text_cut_between_any_two_units_comes_out_whole(text: str, cuts: list[in
 def test_half_a_character_that_stays_alone_is_replaced() -> None:
     assert whole("a\ud83d") == "a\ufffd"
     assert joined("\ud83d", "x") == ("\ufffdx", "")
-    assert whole_json({"k\udc00": ["\ud83d\udf0d", 1, None]}) == {"k\ufffd": ["\U0001f30d", 1, None]}
+    assert whole_json({"k\udc00": ["\ud83d\udf0d", 1, None]}) == {"k\ufffd": ["\U0001f70d", 1, None]}
