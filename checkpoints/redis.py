@@ -38,7 +38,7 @@ _OPEN = load_script(_HERE / "open.lua")
 _CLAIM = load_script(_HERE / "claim.lua")
 _LOAD = load_script(_HERE / "load.lua")
 _RENEW = load_script(_HERE / "renew.lua")
-_WRITE = load_script(_HERE / "write.lua")
+WRITE = load_script(_HERE / "write.lua")
 _RELEASE = load_script(_HERE / "release.lua")
 _STOP = load_script(_HERE / "stop.lua")
 
@@ -147,7 +147,7 @@ class RedisRunStore:
             keys += [names.deltas(run_id), names.ledger(run_id), names.seal(run_id), names.request(run_id)]
         frames = (append.start, append.count, append.payload)
         settings = (limit, names.live(run_id), next(self._serials))
-        return await self._client.run(_WRITE, keys, verb, _name(grip), *frames, *settings, *extra)
+        return await self._client.run(WRITE, keys, verb, _name(grip), *frames, *settings, *extra)
 
     async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
         result = () if committed is None else (committed,)

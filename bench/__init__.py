@@ -1,0 +1,1 @@
+"""Measurements, each against a base line of the same run."""
