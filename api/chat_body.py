@@ -1,0 +1,133 @@
+"""The body of a chat request, in every form that clients send.
+
+Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "context"?: {"history"?: […]}}
+AI SDK                    {"id"?, "messages": […, {"role": "user", "parts": […]}]}
+AI SDK, last message only {"id"?, "message": {"role": "user", "parts": […]}}
+
+Clients send many more fields; they are ignored (so `context.passages` grounds nothing). The server owns the history of a
+conversation: of the SDK's messages only the last one counts.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, cast
+
+from api.bodies import storable
+from protocol.errors import TurnkeepError
+from protocol.ids import CONVERSATION_ID, RUN_ID
+from protocol.json import Json, JsonObject
+
+HISTORY_ENTRIES: Final = 100
+_ASSISTANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatBody:
+    """A chat request. `history` is what the client says was said before: {"role", "content"}, for stateless use only."""
+
+    text: str
+    conversation_id: str | None
+    run_id: str | None
+    assistant: str | None
+    has_attachments: bool
+    history: tuple[JsonObject, ...]
+
+
+def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: int) -> ChatBody:
+    """The request in a body. The run id is the body's, else the idempotency key where that is a UUID.
+
+    Raises:
+        TurnkeepError: `invalid`.
+    """
+    message = _user_message(body)
+    text = storable(message.text).strip()
+    if not text:
+        raise TurnkeepError("invalid", "The message is empty.")
+    if len(text) > max_characters:
+        raise TurnkeepError("invalid", f"The message may have at most {max_characters} characters.")
+    return ChatBody(
+        text=text,
+        conversation_id=_conversation_id(body, message.by_sdk),
+        run_id=_uuid(body.get("run_id")) or _uuid(idempotency_key),
+        assistant=_name(body.get("assistant")),
+        has_attachments=message.has_attachments,
+        history=_history(body.get("context")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _UserMessage:
+    text: str
+    has_attachments: bool = False
+    by_sdk: bool = False
+
+
+def _user_message(body: JsonObject) -> _UserMessage:
+    message = body.get("message")
+    if isinstance(message, str):
+        return _UserMessage(message)
+    if message is None and isinstance(body.get("messages"), list):
+        messages = cast("list[Json]", body["messages"])
+        message = messages[-1] if messages else None
+    if not isinstance(message, dict):
+        raise TurnkeepError("invalid", "The message is missing.")
+    if message.get("role", "user") != "user":
+        raise TurnkeepError("invalid", "The last message must be the user's.")
+    return _from_parts(message)
+
+
+def _from_parts(message: JsonObject) -> _UserMessage:
+    parts = message.get("parts")
+    if not isinstance(parts, list):  # older SDKs send the text as `content`
+        return _UserMessage(_text(message.get("content")), by_sdk=True)
+    objects = [part for part in parts if isinstance(part, dict)]
+    text = "\n".join(_text(part.get("text")) for part in objects if part.get("type") == "text")
+    return _UserMessage(text, any(part.get("type") == "file" for part in objects), by_sdk=True)
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TurnkeepError("invalid", "The message has a text that is not text.")
+    return value
+
+
+def _conversation_id(body: JsonObject, by_sdk: bool) -> str | None:
+    # "id" names the conversation in the SDK's forms only: in ours it is an unknown field.
+    names = ("conversation_id", "thread_id", "id") if by_sdk else ("conversation_id", "thread_id")
+    value = next((body[name] for name in names if body.get(name) is not None), None)
+    if value is None:
+        return None
+    if not isinstance(value, str) or CONVERSATION_ID.fullmatch(value) is None:
+        raise TurnkeepError("invalid", "A conversation id is letters, digits, _ and -, at most 128.")
+    return value
+
+
+def _uuid(value: Json) -> str | None:
+    # Anything else is no error: a client's own id scheme must not stop its users, it only gives no idempotency.
+    if isinstance(value, str) and RUN_ID.fullmatch(value.lower()) is not None:
+        return value.lower()
+    return None
+
+
+def _name(value: Json) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or _ASSISTANT.fullmatch(value) is None:
+        raise TurnkeepError("invalid", "There is no such assistant.")
+    return value
+
+
+def _history(context: Json) -> tuple[JsonObject, ...]:
+    entries = context.get("history") if isinstance(context, dict) else None
+    if entries is None:
+        return ()
+    if not isinstance(entries, list) or len(entries) > HISTORY_ENTRIES:
+        raise TurnkeepError("invalid", f"The history is a list of at most {HISTORY_ENTRIES} messages.")
+    return tuple(_history_entry(entry) for entry in entries)
+
+
+def _history_entry(entry: Json) -> JsonObject:
+    role, content = (entry.get("role"), entry.get("content")) if isinstance(entry, dict) else (None, None)
+    if role not in ("user", "assistant") or not isinstance(content, str) or not content.strip():
+        raise TurnkeepError("invalid", "A message of the history has a role, user or assistant, and a text.")
+    return {"role": role, "content": storable(content)}

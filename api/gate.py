@@ -1,0 +1,131 @@
+"""The ownership gate: the one way from what a request names to a run it may touch (LAW-P5).
+
+    handle                    its owner is the caller's session
+    run id and session        the run's owner is the caller's session
+    run id and resume token   the token names the run and has the right; a session of somebody else beside it is refused
+
+A token alone is enough, because its holder may be a client without cookies. Whatever else fails is the same `not_found`:
+foreign, unknown, deleted and garbled look alike. Only a resume token says what is wrong with it (401, `code`), so that its
+holder knows whether to ask for another: `GET /api/runs/{handle}` by the owner's session renews it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from api.callers import TOKEN_HEADER, Caller
+from api.errors import not_found
+from api.ports import ApiParts, Place
+from checkpoints.port import RunView
+from frames.projection import Sdk
+from frames.tokens import HandleClaims, ResumeClaims, Right
+from protocol.errors import TurnkeepError
+from protocol.ids import RUN_ID
+from records.values import Run
+
+TRANSPORT_HEADER: Final = "x-turnkeep-transport"
+RIGHTS: Final[frozenset[Right]] = frozenset({"read", "stop"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A run the caller may touch. `sdk` is what its frames are projected to, unless the request says otherwise."""
+
+    run_id: str
+    owner: str
+    sdk: Sdk
+
+
+class Gate:
+    """Grants, and the headers that let a client come back with one."""
+
+    def __init__(self, parts: ApiParts) -> None:
+        self._parts = parts
+
+    async def run(self, caller: Caller, name: str, right: Right) -> Grant:
+        """The run that a path segment names: a handle, or a run id. Raises TurnkeepError."""
+        if "." in name:
+            return self.by_handle(caller, name, right)
+        if caller.fresh and caller.token is not None:
+            return self.by_token(caller, name, right)
+        row = await self.row(name.lower())
+        if row is None or row.owner != caller.owner:
+            raise not_found()
+        return Grant(run_id=row.run_id, owner=row.owner, sdk=self._parts.default_sdk)
+
+    def by_handle(self, caller: Caller, handle: str, right: Right) -> Grant:
+        """The run of a handle. Raises TurnkeepError."""
+        if self._parts.tokens is None:
+            raise not_found()
+        try:
+            claims = self._parts.tokens.handles.open(handle)
+        except TurnkeepError:
+            raise not_found() from None  # with the same words as everywhere
+        if claims.owner != caller.owner:
+            if not caller.fresh or caller.token is None:
+                raise not_found()
+            self.by_token(caller, claims.run_id, right)
+        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk)
+
+    def by_token(self, caller: Caller, run_id: str, right: Right) -> Grant:
+        """The run of a resume token. Raises TurnkeepError."""
+        tokens = self._parts.tokens
+        if tokens is None:
+            raise not_found()
+        if caller.token is None:
+            raise TurnkeepError(
+                "unauthenticated", f"The header {TOKEN_HEADER} is missing.", details={"code": "missing"}
+            )
+        claims = tokens.resume.open(caller.token, self._parts.clock.now_ms())
+        if claims.run_id != run_id.lower() or right not in claims.rights:
+            raise not_found()
+        if not caller.fresh and claims.owner != caller.owner:
+            raise not_found()
+        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk)
+
+    async def row(self, run_id: str) -> Run | None:
+        """The run's row in our tenant; whose it is, is for the caller to compare."""
+        if RUN_ID.fullmatch(run_id) is None:
+            return None
+        row = await self._parts.records.run(run_id)
+        return row if row is not None and row.tenant == self._parts.tenant else None
+
+    async def locate(self, run_id: str) -> tuple[Place, RunView]:
+        """Where the run's log is.
+
+        Raises:
+            TurnkeepError: `not_found`; `gone`, with the conversation and message to read instead, where the run ended
+                and its log is not kept any more; `unavailable` where it lives and its log is not here (yet).
+        """
+        for place in (self._parts.memory, self._parts.primary):  # memory first: it answers without a round trip
+            view = await place.store.view(run_id)
+            if view is not None:
+                return place, view
+        row = await self.row(run_id)
+        if row is None:
+            raise not_found()
+        if row.ended_ms is None:
+            raise TurnkeepError("unavailable", "The run's log is not here at the moment.")
+        where = {"conversation_id": row.conversation_id, "message_id": row.message_id}
+        raise TurnkeepError("gone", "The run has ended and its log is not kept any more.", details=where)
+
+    def headers(self, grant: Grant, place: Place, transport: str) -> dict[str, str]:
+        """What a client needs to come back: the run's id, and where a secret signs and a log lasts, handle and token.
+
+        `transport` is told where it is known: who runs the turn may change, so the run's status has the last word.
+        """
+        tokens = self._parts.tokens
+        named = {"x-chat-run-id": grant.run_id} | ({TRANSPORT_HEADER: transport} if transport else {})
+        if tokens is None or not place.durable:
+            return named
+        expires_ms = self._parts.clock.now_ms() + tokens.resume_ms
+        claims = ResumeClaims(
+            run_id=grant.run_id, owner=grant.owner, sdk=grant.sdk, rights=RIGHTS, expires_ms=expires_ms
+        )
+        return named | {"x-workflow-run-id": self.handle(grant), TOKEN_HEADER: tokens.resume.mint(claims)}
+
+    def handle(self, grant: Grant) -> str:
+        """The run's handle, "" without a secret."""
+        tokens = self._parts.tokens
+        if tokens is None:
+            return ""
+        return tokens.handles.mint(HandleClaims(run_id=grant.run_id, owner=grant.owner, sdk=grant.sdk))

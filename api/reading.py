@@ -1,0 +1,95 @@
+"""Coming back to a run: from a cursor to an open stream.
+
+    GET /api/chat/{handle}/stream?startIndex=N       the owner's session; the version of the SDK is in the handle
+    GET /api/chat/stream?runId=R&startIndex=N        a resume token in the header
+    GET /api/chat/{conversation}/stream              the active run from 0, or 204
+
+Every answer carries a fresh token and the index it begins at. A negative index is resolved here, once, and told as an
+absolute one. Nothing to send on an ended run is never an empty 200, which clients ask for again at once: an event source
+gets 204, which makes it stop, everybody else an error.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from api.callers import Caller
+from api.errors import not_found
+from api.gate import Gate, Grant
+from api.ports import ApiParts
+from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
+from api.stream import FrameStream, Seats
+from api.tail import tail_start
+from frames.projection import Projection
+from frames.viewer import Viewer
+from protocol.errors import TurnkeepError
+from protocol.ids import CONVERSATION_ID
+from records.values import Key
+
+BEGINNING: Final = Cursor(0)
+START_HEADER: Final = "x-turnkeep-start-index"
+TAIL_HEADER: Final = "x-workflow-stream-tail-index"
+
+
+class Readers:
+    """Streams of runs."""
+
+    def __init__(self, parts: ApiParts, gate: Gate, seats: Seats) -> None:
+        self._parts = parts
+        self._gate = gate
+        self.seats = seats
+
+    async def by_name(self, request: Request, caller: Caller, name: str) -> ASGIApp:
+        """The stream of a handle, or of a conversation's active run."""
+        query = parse_query(request.scope["query_string"])
+        cursor = parse_cursor(query, request.headers) or BEGINNING
+        if "." in name:
+            return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, query)
+        if CONVERSATION_ID.fullmatch(name) is None:
+            raise not_found()
+        key = Key(owner=caller.owner, conversation_id=name, tenant=self._parts.tenant)
+        run = await self._parts.records.active_run(key)
+        if run is None:
+            return Response(status_code=204)
+        grant = Grant(run_id=run.run_id, owner=run.owner, sdk=self._parts.default_sdk)
+        # From 0 whatever the cursor: it may be of the conversation's last run, and this is the next one.
+        return await self._resume(grant, BEGINNING, query)
+
+    async def by_run_id(self, request: Request, caller: Caller) -> ASGIApp:
+        """The stream of a run id, by resume token."""
+        query = parse_query(request.scope["query_string"])
+        cursor = parse_cursor(query, request.headers) or BEGINNING
+        return await self._resume(self._gate.by_token(caller, query.get("runId", ""), "read"), cursor, query)
+
+    async def _resume(self, grant: Grant, cursor: Cursor, query: Mapping[str, str]) -> ASGIApp:
+        self.seats.require_free()
+        return await self.resume(grant, cursor, Projection(parse_sdk(query) or grant.sdk, parse_wire(query)))
+
+    async def resume(self, grant: Grant, cursor: Cursor, projection: Projection) -> ASGIApp:
+        """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there."""
+        place, view = await self._gate.locate(grant.run_id)
+        start, tail = cursor.index, view.next - 1
+        if start < 0:
+            start = await tail_start(place.store, grant.run_id, max(0, view.next + cursor.index))
+            tail = start - 1 - cursor.index  # a stock client computes its own start as tail + 1 + index (C19)
+        viewer = await place.hub.attach(grant.run_id, start)
+        if viewer.ended:
+            viewer.close()
+            return _nothing_more(cursor, start)
+        headers = {START_HEADER: str(start), TAIL_HEADER: str(tail)}
+        return self.stream(viewer, projection, headers | self._gate.headers(grant, place, view.mode))
+
+    def stream(self, viewer: Viewer, projection: Projection, headers: Mapping[str, str]) -> FrameStream:
+        """The response that reads from this viewer and closes it."""
+        seconds = self._parts.limits.heartbeat_ms / 1000
+        return FrameStream(viewer, projection, headers, seats=self.seats, heartbeat_seconds=seconds)
+
+
+def _nothing_more(cursor: Cursor, end: int) -> Response:
+    if cursor.by_event_id:
+        return Response(status_code=204)
+    details = {"code": "ended", "next": str(end)}
+    raise TurnkeepError("invalid", "The run has ended before this index.", details=details)

@@ -1,0 +1,146 @@
+"""How a turn comes into being: its row, its keys, its execution, in this order (C5).
+
+The row decides: it is unique by run id and takes the conversation's only active place. Whatever fails after it, the same
+request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import assert_never
+
+from api.callers import Caller, session_thread
+from api.chat_body import ChatBody
+from api.errors import not_found
+from api.gate import Gate, Grant
+from api.ports import ApiParts, Place
+from assistants.definition import Assistant
+from frames.projection import Sdk
+from protocol.errors import StoreUnavailable, TurnkeepError
+from protocol.turn import Transport, TurnRequest
+from records.turns import FIRST_SEQUENCE
+from records.values import Begun, Busy, Key, Known, NotFound, Run, TurnBegin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedTurn:
+    """A run that is there to be read. `known` says that it had begun before; `transport` is "" while nobody took it."""
+
+    grant: Grant
+    place: Place
+    conversation_id: str
+    known: bool
+    transport: str
+
+
+class Turns:
+    """Beginnings of turns."""
+
+    def __init__(self, parts: ApiParts, gate: Gate) -> None:
+        self._parts = parts
+        self._gate = gate
+
+    async def open(self, caller: Caller, body: ChatBody, sdk: Sdk) -> OpenedTurn:
+        """Begin the turn, or find the run that the same request began before.
+
+        Raises:
+            TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering; `not_found` for a
+                conversation or run id that is not the caller's; `unavailable`; what a gate raises.
+        """
+        assistant = self._assistant(body.assistant)
+        await self._parts.admit(caller.owner, assistant)
+        request = self._request(caller, body, assistant)
+        beginning = await self._parts.records.begin(self._begin(request, body, assistant))
+        grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)
+        match beginning:
+            case Begun(sequence):
+                history = body.history if sequence == FIRST_SEQUENCE else ()  # what is stored wins
+                request = request.model_copy(update={"sequence": sequence, "stateless_history": history})
+                return await self._execute(grant, request)
+            case Known(run):
+                return await self._again(grant, request, run)
+            case Busy(run_id):
+                raise self._busy(Grant(run_id=run_id, owner=caller.owner, sdk=sdk))
+            case NotFound():
+                raise not_found()
+        assert_never(beginning)
+
+    def _assistant(self, name: str | None) -> Assistant:
+        assistant = self._parts.assistants.get(name or self._parts.default_assistant)
+        if assistant is None:
+            raise TurnkeepError("invalid", "There is no such assistant.")
+        return assistant
+
+    def _request(self, caller: Caller, body: ChatBody, assistant: Assistant) -> TurnRequest:
+        run_id = body.run_id or self._parts.new_id()
+        plain = run_id.replace("-", "")
+        return TurnRequest(
+            run_id=run_id,
+            conversation_id=body.conversation_id or session_thread(caller.owner),
+            message_id=f"msg_{plain}",
+            user_message_id=f"usr_{plain}",
+            owner=caller.owner,
+            tenant=self._parts.tenant,
+            assistant=assistant.name,
+            text=body.text,
+            has_attachments=body.has_attachments,
+            sequence=0,
+            created_ms=self._parts.clock.now_ms(),
+        )
+
+    @staticmethod
+    def _begin(request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
+        return TurnBegin(
+            key=Key(owner=request.owner, conversation_id=request.conversation_id, tenant=request.tenant),
+            run_id=request.run_id,
+            assistant=request.assistant,
+            user_message_id=request.user_message_id,
+            message_id=request.message_id,
+            parts=({"type": "text", "text": request.text},),
+            now_ms=request.created_ms,
+            create_if_missing=assistant.create_if_missing or body.conversation_id is None,
+        )
+
+    def _busy(self, active: Grant) -> TurnkeepError:
+        details = {"run_id": active.run_id}
+        if handle := self._gate.handle(active):
+            details["handle"] = handle
+        return TurnkeepError("conflict", "This conversation is answering already.", details=details)
+
+    async def _execute(self, grant: Grant, request: TurnRequest) -> OpenedTurn:
+        place = await self._open_keys(request)
+        transport: Transport = "inline"
+        if place.durable:
+            transport = await self._parts.dispatch.start(request)
+        else:
+            await self._parts.dispatch.start_memory(request)
+        return OpenedTurn(
+            grant=grant, place=place, conversation_id=request.conversation_id, known=False, transport=transport
+        )
+
+    async def _open_keys(self, request: TurnRequest) -> Place:
+        written = request.model_dump_json().encode()
+        try:
+            async with asyncio.timeout(self._parts.limits.store_ms / 1000):
+                await self._parts.primary.store.open(request.run_id, written)
+        except (StoreUnavailable, TimeoutError):
+            pass
+        else:
+            return self._parts.primary
+        # Marked before it executes: the store may have taken the run after all, and nobody may claim it there (C6).
+        if not await self._parts.records.mark_memory(request.run_id):
+            raise TurnkeepError("unavailable", "The turn could not begin.")
+        await self._parts.memory.store.open(request.run_id, written)
+        return self._parts.memory
+
+    async def _again(self, grant: Grant, request: TurnRequest, run: Run) -> OpenedTurn:
+        if run.status == "accepted" and not run.memory:
+            # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
+            # the memory place: the first request may have opened it in the store.
+            of_run = {"sequence": run.sequence, "conversation_id": run.conversation_id, "assistant": run.assistant}
+            request = request.model_copy(update=of_run)
+            await self._parts.primary.store.open(run.run_id, request.model_dump_json().encode())
+            await self._parts.dispatch.start(request)
+        place, view = await self._gate.locate(run.run_id)
+        return OpenedTurn(
+            grant=grant, place=place, conversation_id=run.conversation_id, known=True, transport=view.mode
+        )
