@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, NoReturn, Self
 
 from checkpoints.port import Order, RunStore, RunView
 from dispatch.breaker import Breaker
@@ -65,29 +65,42 @@ class Dispatcher:
             adopt=self._adopt,
             clock=parts.clock,
         )
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._loops: list[asyncio.Task[NoReturn]] = []
+        self._work: set[asyncio.Task[None]] = set()  # starts and adoptions on their way, each of them bounded
 
     async def __aenter__(self) -> Self:
         # So that the first turn is decided on facts. Both are bounded; a part that is away is not waited for.
-        await asyncio.gather(self._parts.switch.refresh(), self._probe())
-        self._spawn(every(POLL_SECONDS, self._parts.switch.refresh, "watching the switch"))
-        self._spawn(every(PROBE_SECONDS, self._probe, "probing Temporal"))
-        self._spawn(every(SWEEP_SECONDS, self._sweeper.sweep, "sweeping"))
-        self._spawn(every(TOUCH_SECONDS, self._touch_memory, "touching memory runs"))
+        await asyncio.gather(self._parts.switch.refresh(), self.probe())
+        self._loops = [
+            asyncio.create_task(every(POLL_SECONDS, self._parts.switch.refresh, "watching the switch")),
+            asyncio.create_task(every(PROBE_SECONDS, self.probe, "probing Temporal")),
+            asyncio.create_task(every(SWEEP_SECONDS, self._sweeper.sweep, "sweeping")),
+            asyncio.create_task(every(TOUCH_SECONDS, self._touch_memory, "touching memory runs")),
+        ]
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for loop in self._loops:
+            loop.cancel()
         await self.drain()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def drain(self) -> None:
         """Take no more turns and hand over those that run here, within the grace period. May be called again."""
+        await self.decided()
         grace = self._parts.grace_seconds
         await asyncio.gather(self._inline.drain(grace), self._memory.drain(grace))
+
+    async def decided(self) -> None:
+        """Wait until every start and adoption on its way has found out who executes."""
+        while self._work:
+            await asyncio.wait(self._work)
+
+    async def probe(self) -> None:
+        """Ask the server once and tell the breaker."""
+        answered = await self._parts.workflows.probe()
+        self._breaker = self._breaker.probed() if answered else self._breaker.failed(self._parts.clock.monotonic_ms())
 
     async def start(self, request: TurnRequest) -> Transport:
         parts = self._parts
@@ -153,15 +166,11 @@ class Dispatcher:
     def _adopt(self, run_id: str, view: RunView) -> None:
         self._inline.begin(run_id, Order(view.order.generation + 1, 0, 1))
 
-    async def _probe(self) -> None:
-        answered = await self._parts.workflows.probe()
-        self._breaker = self._breaker.probed() if answered else self._breaker.failed(self._parts.clock.monotonic_ms())
-
     async def _touch_memory(self) -> None:
         now = self._parts.clock.now_ms()
         await asyncio.gather(*(self._parts.records.running(run_id, "inline", now) for run_id in self._memory.run_ids()))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)

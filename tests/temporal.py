@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from app.stack import leash
 from app.stack.parts.temporal import temporal
@@ -24,6 +25,7 @@ class TemporalServer:
         self._folder = folder
         self._command = (sys.executable, "-I", "-S", str(leash.__file__), str(os.getpid()), *part.command)
         self._process: subprocess.Popen[str] | None = None
+        self._reading: threading.Thread | None = None
 
     def start(self) -> Self:
         """Start it, for the first time or again, and return when it serves."""
@@ -33,6 +35,9 @@ class TemporalServer:
         assert process.stdout is not None
         banner = process.stdout.readline()  # its first line comes when it serves
         assert banner.startswith("Temporal CLI"), banner
+        # Read on, or a server with many warnings would block on a full pipe.
+        self._reading = threading.Thread(target=_drain, args=(process.stdout,), daemon=True)
+        self._reading.start()
         self._process = process
         return self
 
@@ -47,8 +52,11 @@ class TemporalServer:
         """End it at once."""
         if self._process is not None:
             self._signal(signal.SIGKILL)
-            self._process.communicate(timeout=10)
+            self._process.wait(timeout=10)
             self._process = None
+        if self._reading is not None:
+            self._reading.join()
+            self._reading = None
 
     def _signal(self, number: signal.Signals) -> None:
         assert self._process is not None
@@ -63,3 +71,8 @@ def temporal_server(folder: Path) -> Iterator[TemporalServer]:
         yield server.start()
     finally:
         server.kill()
+
+
+def _drain(output: IO[str]) -> None:
+    with output:
+        output.read()

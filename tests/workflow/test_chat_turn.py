@@ -84,7 +84,7 @@ async def test_a_failure_that_no_other_attempt_can_mend_settles_the_run(client: 
 
 async def test_settling_is_tried_until_it_succeeds(client: Client, run_id: str) -> None:
     """LAW-P1: also when another executor still holds the run, or the store is away, or we are wrong."""
-    again = [
+    again: list[SliceResult | Exception] = [
         StoreUnavailable(),
         TurnkeepError("invalid", "No."),
         ValueError("No."),

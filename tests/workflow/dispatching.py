@@ -1,0 +1,56 @@
+"""A dispatcher on the bench."""
+
+import asyncio
+
+from checkpoints.memory import MemoryRunStore
+from dispatch.decide import Decision
+from dispatch.dispatcher import Dispatcher, DispatchParts
+from dispatch.switch import ON
+from dispatch.temporal import Workflows
+from dispatch.watch import MemorySwitch, SwitchWatch
+from protocol.log import Pushed
+from tests.rig import Rig
+from tests.workflow.durable import script_of
+from workflows.connection import connect
+
+SCRIPT = script_of(2)
+
+
+class Bench:
+    """A dispatcher over a rig, and what it decided."""
+
+    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on") -> None:
+        self.decisions: list[Decision] = []
+        self.stored = MemorySwitch(switch)
+        self.changed = asyncio.Event()
+        watch = SwitchWatch(self.stored, default=ON, on_change=lambda _: self.changed.set())
+        self.dispatcher = Dispatcher(
+            DispatchParts(
+                store=rig.store,
+                records=rig.records,
+                runner=rig.runner(SCRIPT),
+                memory_runner=rig.runner(SCRIPT),
+                workflows=workflows,
+                switch=watch,
+                clock=rig.clock,
+                on_decision=self.decisions.append,
+            )
+        )
+
+
+def nowhere() -> Workflows:
+    """No server at all."""
+    return Workflows(lambda: connect("127.0.0.1:1"), task_queue="nowhere")
+
+
+async def end_of(rig: Rig, run_id: str) -> asyncio.Event:
+    """Set when the run's log has ended."""
+    assert isinstance(rig.store, MemoryRunStore)
+    ended = asyncio.Event()
+
+    def listen(pushed: Pushed) -> None:
+        if pushed.ended:
+            ended.set()
+
+    await rig.store.subscribe(run_id, listen)
+    return ended
