@@ -17,7 +17,7 @@ class Metrics:
     """The counters of one process."""
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self._running = Gauge("turnkeep_turns_running", "Turns executed here now", ["transport"], registry=registry)
         self._claimed = Counter(
             "turnkeep_claims", "Claims won; more than one for a turn that moved", ["transport"], registry=registry
@@ -45,7 +45,7 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """All of it as text, for `/metrics`."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
 
     def running(self, transport: Transport) -> Gauge:
         """The gauge of turns on a transport."""

@@ -97,10 +97,16 @@ class Settings(BaseModel):
     )
     monthly_usd: float = number("MODEL_BUDGET_MONTHLY_USD", 50.0, "budget of a month", (0, 3e7))
 
+    trusted_proxies: str = text(
+        "TURNKEEP_TRUSTED_PROXIES",
+        "127.0.0.1",
+        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`",
+        r"^\S+$",
+    )
     comment_ms: int = number(
         "TURNKEEP_COMMENT_MS", 15_000, "silence after which a reader gets a comment", (100, 60_000)
     )
-    sdk: Literal["5", "6", "7"] = word("TURNKEEP_SDK", "7", "AI SDK version of clients that do not tell theirs")
+    sdk: int = number("TURNKEEP_SDK", 7, "AI SDK version of clients that do not tell theirs", (5, 7))
     log_level: Literal["debug", "info", "warning", "error"] = word("TURNKEEP_LOG_LEVEL", "info", "least level logged")
     log_format: Literal["auto", "json", "pretty"] = word(
         "TURNKEEP_LOG_FORMAT", "auto", "`auto` is pretty on a terminal and JSON elsewhere"
@@ -168,9 +174,9 @@ class Settings(BaseModel):
         return self.daily_usd or self.monthly_usd / _DAYS_IN_A_MONTH
 
 
-def read_settings() -> Settings:
-    """The settings of this process. Call it once, in the command that starts it."""
-    return Settings.read(os.environ)
+def read_settings(beneath: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process: its environment, laid over `beneath`. Call it once, in the command that starts it."""
+    return Settings.read({**(beneath or {}), **os.environ})
 
 
 def environment_with(extra: Mapping[str, str]) -> dict[str, str]:

@@ -4,8 +4,8 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 
-from app.settings import read_settings
 from app.settings_table import effective, table
+from app.stack.state import settings_of_stack
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print them."""
-    settings = read_settings()
+    settings = settings_of_stack()
     sys.stdout.write(table() if arguments.table else json.dumps(effective(settings), indent=2) + "\n")
     for note in settings.notes:
         sys.stderr.write(f"{note}\n")

@@ -1,6 +1,7 @@
 """The embedded stack put together: its folder, its addresses, its stages."""
 
 import asyncio
+import os
 import signal
 import socket
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from app.stack.parts.valkey import valkey
 from app.stack.ports import free_port, listen
 from app.stack.state import StateFolder, kept_secrets, open_folder, remember, remembered
 from app.stack.supervisor import OURSELVES, Stages, Supervisor
+from providers.choose import DEMO as DEMO_MODEL
 from records.migrate import upgrade
 
 _LOOPBACK = "127.0.0.1"
@@ -84,6 +86,11 @@ async def _settle_down(settings: Settings, output: Output) -> Place:
         "TURNKEEP_TEMPORAL_ADDRESS": f"{_LOOPBACK}:{temporal_port}",
         "TURNKEEP_REDIS_URL": f"unix://{folder.valkey_socket}",
         "TURNKEEP_DATABASE_URL": f"sqlite+aiosqlite:///{folder.database}",
+        **(
+            {"CHAT_MODEL": DEMO_MODEL}
+            if settings.anthropic_key is None and "model" not in settings.model_fields_set
+            else {}
+        ),
         **({"TURNKEEP_LOG_FORMAT": "pretty"} if output.on_terminal and settings.log_format == "auto" else {}),
     }
     remember(folder, variables)
@@ -93,14 +100,15 @@ async def _settle_down(settings: Settings, output: Output) -> Place:
 
 
 def _stages(place: Place, workers: int) -> Stages:
-    environment = environment_with(place.variables)
-    inherited = (place.lock.fileno,)
-    folder = place.folder
+    folder, inherited = place.folder, (place.lock.fileno,)
+    # Others' programs get none of our secrets, and find no configuration of the user's.
+    bare = {"PATH": os.defpath, "HOME": str(folder.path)}
+    ours = environment_with(place.variables)
     return (
-        (valkey(folder.valkey, folder.valkey_socket, environment=environment, inherited=inherited),),
-        (temporal(folder.temporal, place.temporal_port, environment=environment, inherited=inherited),),
-        tuple(worker(number, environment=environment, inherited=inherited) for number in range(1, workers + 1)),
-        (api(place.listener.fileno(), place.address, environment=environment, inherited=inherited),),
+        (valkey(folder.valkey, folder.valkey_socket, environment=bare, inherited=inherited),),
+        (temporal(folder.temporal, place.temporal_port, environment=bare, inherited=inherited),),
+        tuple(worker(number, environment=ours, inherited=inherited) for number in range(1, workers + 1)),
+        (api(place.listener.fileno(), place.address, environment=ours, inherited=inherited),),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.settings import Settings
+from app.settings import Settings, read_settings
 
 _LONGEST_SOCKET = 100  # bytes of a unix socket's path that every system takes
 
@@ -69,6 +69,12 @@ def remembered(folder: StateFolder) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     return known
+
+
+def settings_of_stack() -> Settings:
+    """Settings for a command: of the stack last started in the folder here, where there is one; our environment wins."""
+    folder = StateFolder(Path(read_settings().state_dir).absolute())
+    return read_settings(beneath=remembered(folder))
 
 
 def remember(folder: StateFolder, environment: Mapping[str, str]) -> None:

@@ -52,10 +52,10 @@ def test_a_number_out_of_range_falls_to_the_default_and_says_so(value: str) -> N
     [
         ("CHAT_ENV", "environment", "development"),
         ("CHAT_MODEL", "model", "claude-opus-4-8"),
-        ("TURNKEEP_SDK", "sdk", "7"),
+        ("TURNKEEP_SDK", "sdk", 7),
     ],
 )
-def test_an_unknown_word_falls_to_the_default(name: str, attribute: str, default: str) -> None:
+def test_an_unknown_word_falls_to_the_default(name: str, attribute: str, default: object) -> None:
     settings = Settings.read({name: "gpt"})
 
     assert getattr(settings, attribute) == default

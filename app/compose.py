@@ -1,0 +1,131 @@
+"""What every process of ours is made of, put together in one place: plain constructor calls, no container."""
+
+import random
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.clock import SystemClock
+from app.metrics import Metrics
+from app.observe import CountedRunner, RunObserver
+from app.settings import Settings
+from assistants.definition import Assistant
+from assistants.demo import TURNS, demo_assistant
+from assistants.demo_model import DemoModel
+from assistants.registry import registry
+from checkpoints.port import RunStore
+from checkpoints.redis import RedisRunStore
+from protocol.turn import TurnRequest
+from providers.choose import SCRIPTED, Providers
+from providers.script import Script, load_scripts
+from records.records import Records
+from resp.address import parse_address
+from resp.client import Client
+from resp.keys import Keys
+from resp.push import PushConnection
+from runner.parts import Chosen, Parts, RunnerSettings
+from runner.port import TurnRunner
+from runner.turn import Runner
+
+if TYPE_CHECKING:
+    from providers.anthropic import AnthropicProvider
+
+ROOT = Path(__file__).parents[1]
+OUTBOX = "outbox.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """What API and workers share."""
+
+    settings: Settings
+    metrics: Metrics
+    clock: SystemClock
+    client: Client
+    push: PushConnection
+    keys: Keys
+    store: RedisRunStore
+    records: Records
+    assistants: Mapping[str, Assistant]
+    scripts: Mapping[str, Script]
+    providers: Providers
+
+    def runner(self, store: RunStore) -> TurnRunner:
+        """A runner over a store, counted and logged."""
+        parts = Parts(
+            store=store,
+            records=self.records,
+            assistants=self.assistants,
+            choose=self._choose,
+            clock=self.clock,
+            new_owner=lambda: secrets.token_hex(8),
+            observer=RunObserver(self.metrics),
+            settings=RunnerSettings(
+                lease_ms=self.settings.lease_ms,
+                renew_ms=self.settings.lease_ms // 4,
+                retention_ms=self.settings.retention_seconds * 1_000,
+                max_checkpoint_bytes=self.settings.checkpoint_bytes,
+            ),
+        )
+        return CountedRunner(Runner(parts), self.metrics)
+
+    def _choose(self, assistant: Assistant, request: TurnRequest) -> Chosen:
+        model = f"{SCRIPTED}{request.script}" if request.script else assistant.model or self.settings.model
+        return Chosen(*self.providers.choose(model, require_model=assistant.require_model))
+
+
+@asynccontextmanager
+async def core(settings: Settings) -> AsyncIterator[Core]:
+    """Everything that is shared, closed at the end. Nothing is connected yet: each part connects when it is used."""
+    address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
+    client = Client(address, jitter=random.random)
+    push = PushConnection(address, jitter=random.random)
+    anthropic = _anthropic(settings)
+    scripts = load_scripts(TURNS)
+    try:
+        async with Records(settings.database_url) as records:
+            yield Core(
+                settings=settings,
+                metrics=Metrics(),
+                clock=SystemClock(),
+                client=client,
+                push=push,
+                keys=keys,
+                store=RedisRunStore(client, push, keys=keys),
+                records=records,
+                assistants=_assistants(settings),
+                scripts=scripts,
+                providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),
+            )
+    finally:
+        await push.close()
+        await client.close()
+        if anthropic is not None:
+            await anthropic.aclose()
+
+
+def _anthropic(settings: Settings) -> "AnthropicProvider | None":
+    if settings.anthropic_key is None:
+        return None
+    # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
+    from providers.anthropic import BASE_URL, AnthropicProvider
+
+    return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
+
+
+def _assistants(settings: Settings) -> Mapping[str, Assistant]:
+    demo = demo_assistant(root=ROOT, outbox=Path(settings.state_dir) / OUTBOX)
+    return registry(*(_limited(assistant, settings) for assistant in (demo,)))
+
+
+def _limited(assistant: Assistant, settings: Settings) -> Assistant:
+    """The assistant with the deployment's bounds on a model call in place of its profile's."""
+    limits = assistant.effective_limits
+    if settings.max_tokens is not None:
+        limits = replace(limits, max_tokens=settings.max_tokens)
+    if settings.timeout_ms is not None:
+        limits = replace(limits, call_seconds=settings.timeout_ms / 1_000)
+    return replace(assistant, limits=limits)

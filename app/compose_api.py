@@ -1,0 +1,134 @@
+"""What an API process has besides the core: hubs, dispatch, and the application over all of it."""
+
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+from uuid import uuid4
+
+from api.application import Application, build
+from api.ports import ApiParts, Limits, Operations, Place, Probe, Tokens
+from app.compose import ROOT, Core
+from app.observe import HttpMeter
+from app.redis_switch import RedisSwitch
+from app.settings import Settings
+from app.settings_table import effective
+from app.smoke import Smoke
+from assistants import demo
+from checkpoints.memory import MemoryRunStore
+from dispatch.dispatcher import Dispatcher, DispatchParts
+from dispatch.switch import Switch
+from dispatch.temporal import API_RETRIES, Workflows
+from dispatch.watch import SwitchWatch
+from frames.hub import Hub
+from frames.projection import Sdk
+from frames.redis import RedisFrameSource
+from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
+from workflows.connection import connect
+
+logger = logging.getLogger(__name__)
+
+_CONNECT_SECONDS = 0.75  # to Temporal: no request waits for it, and a probe must fail in time
+_SECRET_BYTES = 32
+
+
+@asynccontextmanager
+async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher]]:
+    """The application and who executes its turns."""
+    memory_store = MemoryRunStore(core.clock)
+    primary = Place(store=core.store, hub=Hub(RedisFrameSource(core.client, core.push, keys=core.keys)), durable=True)
+    memory = Place(store=memory_store, hub=Hub(memory_store), durable=False)
+    workflows = _workflows(core.settings)
+    try:
+        async with Dispatcher(_dispatch_parts(core, memory_store, workflows)) as dispatcher:
+            ring = _ring(core.settings)
+            parts = ApiParts(
+                records=core.records,
+                primary=primary,
+                memory=memory,
+                dispatch=dispatcher,
+                sessions=Sessions(ring),
+                tokens=_tokens(core.settings, ring),
+                assistants=core.assistants,
+                default_assistant=demo.NAME,
+                clock=core.clock,
+                new_id=lambda: str(uuid4()),
+                random_bytes=secrets.token_bytes,
+                pages=ROOT / "web",
+                default_sdk=cast("Sdk", core.settings.sdk),  # within its bounds
+                limits=Limits(prestream_ms=core.settings.prestream_ms, heartbeat_ms=core.settings.comment_ms),
+                operations=_operations(core, workflows, Smoke(core, workflows, primary.hub)),
+            )
+            yield build(parts), dispatcher
+    finally:
+        await primary.hub.close()
+        await memory.hub.close()
+
+
+def _workflows(settings: Settings) -> Workflows:
+    return Workflows(
+        lambda: connect(
+            settings.temporal_address,
+            namespace=settings.temporal_namespace,
+            timeout_seconds=_CONNECT_SECONDS,
+            retries=API_RETRIES,
+        ),
+        task_queue=settings.task_queue,
+        start_seconds=settings.start_ms / 1_000,
+    )
+
+
+def _dispatch_parts(core: Core, memory: MemoryRunStore, workflows: Workflows) -> DispatchParts:
+    settings = core.settings
+    first = Switch(percent=settings.first_percent)
+    core.metrics.switched(first)
+    return DispatchParts(
+        store=core.store,
+        records=core.records,
+        runner=core.runner(core.store),
+        memory_runner=core.runner(memory),
+        workflows=workflows,
+        switch=SwitchWatch(RedisSwitch(core.client, core.keys), default=first, on_change=core.metrics.switched),
+        clock=core.clock,
+        slice_ms=settings.slice_ms,
+        heartbeat_ms=settings.heartbeat_ms,
+        grace_seconds=settings.grace_ms / 1_000,
+        on_decision=core.metrics.decided,
+    )
+
+
+def _ring(settings: Settings) -> KeyRing:
+    if settings.signing_secrets:
+        return KeyRing([secret.encode() for secret in settings.signing_secrets])
+    logger.warning("no secret signs: nothing can be resumed, and sessions end with this process")
+    return KeyRing([secrets.token_bytes(_SECRET_BYTES)])
+
+
+def _tokens(settings: Settings, ring: KeyRing) -> Tokens | None:
+    return Tokens(handles=Handles(ring), resume=ResumeTokens(ring)) if settings.signing_secrets else None
+
+
+def _operations(core: Core, workflows: Workflows, smoke: Smoke) -> Operations:
+    token = core.settings.internal_token
+
+    async def redis_answers() -> bool:
+        return bool(await core.client.execute("PING"))
+
+    async def records_answer() -> bool:
+        await core.records.unfinished(0, 1)
+        return True
+
+    return Operations(
+        token=token.get_secret_value() if token else None,
+        settings={**effective(core.settings)},
+        probes={
+            "records": Probe(check=records_answer),
+            # Without these two turns run inline, and on the memory log: worse, but not out of service.
+            "redis": Probe(check=redis_answers, required=False),
+            "temporal": Probe(check=workflows.probe, required=False),
+        },
+        metrics=core.metrics.exposition,
+        smoke=smoke,
+        meter=HttpMeter(core.metrics),
+    )

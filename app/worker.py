@@ -1,0 +1,60 @@
+"""A worker process: durable turns, slice by slice, until it is told to stop."""
+
+import asyncio
+import logging
+import os
+
+from prometheus_client import start_http_server
+from temporalio.client import Client
+
+from activities.slices import SliceActivities
+from activities.worker import WorkerSettings, run_worker
+from app.compose import core
+from app.settings import Settings
+from workflows.connection import connect
+
+logger = logging.getLogger(__name__)
+
+# Workers are not versioned: a turn must be able to go on under the next build. What may not replay is guarded in the workflow.
+BUILD = "turnkeep"
+_PAUSE_SECONDS = 0.5
+
+
+async def work(settings: Settings, ready_fd: int | None) -> None:
+    """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken.
+
+    Raises what ended the worker otherwise.
+    """
+    async with core(settings) as parts:
+        if settings.worker_metrics_port:
+            start_http_server(settings.worker_metrics_port, "127.0.0.1", parts.metrics.registry)
+        client = await _temporal(settings)
+        activities = SliceActivities(runner=parts.runner(parts.store), store=parts.store, drain=asyncio.Event())
+        limits = WorkerSettings(
+            task_queue=settings.task_queue,
+            build_id=BUILD,
+            turns=settings.worker_turns,
+            grace_seconds=settings.grace_ms / 1_000,
+        )
+        working = asyncio.create_task(run_worker(client, activities, limits))
+        await asyncio.sleep(0)  # it is polling, or has failed
+        if not working.done():
+            _announce(ready_fd)
+        await working
+
+
+async def _temporal(settings: Settings) -> Client:
+    """A client, as soon as there is a server: a worker may be started before it."""
+    while True:
+        try:
+            return await connect(settings.temporal_address, namespace=settings.temporal_namespace)
+        except ConnectionError:
+            logger.warning("waiting for Temporal")
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _announce(ready_fd: int | None) -> None:
+    logger.info("ready")
+    if ready_fd is not None:
+        os.write(ready_fd, b".")
+        os.close(ready_fd)
