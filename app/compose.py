@@ -111,7 +111,7 @@ def _anthropic(settings: Settings) -> "AnthropicProvider | None":
     if settings.anthropic_key is None:
         return None
     # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
-    from providers.anthropic import BASE_URL, AnthropicProvider
+    from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
 
     return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
 

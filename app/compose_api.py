@@ -11,13 +11,13 @@ from api.application import Application, build
 from api.ports import ApiParts, Limits, Operations, Place, Probe, Tokens
 from app.compose import ROOT, Core
 from app.observe import HttpMeter
-from app.redis_switch import RedisSwitch
 from app.settings import Settings
 from app.settings_table import effective
 from app.smoke import Smoke
 from assistants import demo
 from checkpoints.memory import MemoryRunStore
 from dispatch.dispatcher import Dispatcher, DispatchParts
+from dispatch.redis import RedisSwitch
 from dispatch.switch import Switch
 from dispatch.temporal import API_RETRIES, Workflows
 from dispatch.watch import SwitchWatch

@@ -6,9 +6,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
-from app.redis_switch import RedisSwitch
 from app.settings import Settings
 from app.stack.state import settings_of_stack
+from dispatch.redis import RedisSwitch
 from dispatch.switch import ALLOWED, OFF, ON, Switch
 from dispatch.watch import SwitchWatch
 from protocol.errors import TurnkeepError
