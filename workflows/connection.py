@@ -1,10 +1,26 @@
 """How a process of ours reaches the Temporal server: one converter, one compression, one bound."""
 
 import asyncio
+from dataclasses import replace
+from typing import Final
 
+from temporalio.api.failure.v1 import Failure
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadConverter
 from temporalio.service import GrpcCompression, RetryConfig
+
+
+class KindsOnly(DefaultFailureConverter):
+    """Failures as they may leave a process: their type, with no text and no trace. Exceptions quote what people wrote (C12)."""
+
+    def to_failure(self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure) -> None:
+        super().to_failure(exception, payload_converter, failure)  # it comes back here for every cause
+        failure.message = failure.application_failure_info.type or type(exception).__name__
+        failure.stack_trace = ""
+
+
+CONVERTER: Final[DataConverter] = replace(pydantic_data_converter, failure_converter_class=KindsOnly)
 
 
 async def connect(
@@ -19,7 +35,7 @@ async def connect(
             Client.connect(
                 address,
                 namespace=namespace,
-                data_converter=pydantic_data_converter,
+                data_converter=CONVERTER,
                 retry_config=retries,
                 grpc_compression=GrpcCompression.NONE,  # payloads are ids: packing them costs more than sending them
             ),

@@ -89,6 +89,17 @@ async def event_types(handle: WorkflowHandle[Any, Any]) -> list[str]:
     return [EventType.Name(event.event_type)[prefix:] for event in history.events]
 
 
+async def chain(client: Client, handle: Durable) -> list[list[str]]:
+    """The histories of a workflow that continued as new, the first one first."""
+    histories = []
+    execution = handle.first_execution_run_id
+    while execution:
+        histories.append(await event_types(one := client.get_workflow_handle(handle.id, run_id=execution)))
+        last = (await one.fetch_history()).events[-1]
+        execution = last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
+    return histories
+
+
 @dataclass(kw_only=True)
 class Answering:
     """A runner that gives prepared answers and notes the jobs; an exception among them is raised."""

@@ -1,13 +1,18 @@
 """What the workflow makes of what its slices answer."""
 
+import asyncio
+from dataclasses import dataclass, field
+
 import pytest
 from temporalio.client import Client
 
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import ChatTurnInput, SliceResult
 from records.records import Records
+from runner.port import Job
 from tests.rig import Rig
-from tests.workflow.durable import Answering, event_types, start, working
+from tests.workflow.durable import Answering, chain, event_types, start, working
+from workflows.chat_turn import ChatTurn
 
 ENDED = SliceResult(outcome="ended", status="completed", steps=1, frames=9)
 HANDED_OVER = SliceResult(outcome="handed_over", reason="budget")
@@ -112,3 +117,30 @@ async def test_a_long_history_continues_as_new_at_the_next_slice(client: Client,
 
     assert (result, [slice_ for _, slice_, _ in runner.orders]) == (ENDED, [1, 2, 3, 4, 5])
     assert history.count("ACTIVITY_TASK_SCHEDULED") == 1
+
+
+@dataclass(kw_only=True)
+class Halting(Answering):
+    """Halts in its first slice."""
+
+    halted: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
+        self.halted.set()
+        await self.go_on.wait()
+        return await super().run(job, drain)
+
+
+async def test_a_wake_up_outlives_the_history_it_came_in(client: Client, run_id: str) -> None:
+    """C12 FR22: nothing waited for it there; the first wait afterwards finds it and does not wait."""
+    runner = Halting(answers=[HANDED_OVER, SliceResult(outcome="busy", wait_ms=5_000), ENDED])
+    async with await Records.in_memory() as records, working(client, run_id, Rig(records=records), runner):
+        handle = await start(client, ChatTurnInput(run_id=run_id, max_slices=1))
+        await runner.halted.wait()
+        await handle.signal(ChatTurn.input)
+        runner.go_on.set()
+        await handle.result()
+
+    histories = await chain(client, handle)
+    assert [[name for name in history if name.startswith("TIMER")] for history in histories] == [[], [], []]

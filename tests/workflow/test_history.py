@@ -3,14 +3,17 @@
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
 
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import ChatTurnInput, SliceResult
 from records.records import Records
 from tests.rig import Rig
 from tests.workflow.durable import Answering, Durable, script_of, start, working
+from workflows.connection import CONVERTER
 
 MARKER = "xylophone"
 
@@ -52,6 +55,18 @@ async def test_an_exception_leaves_its_kind_in_history_and_not_its_text(client: 
 
     kept = b"".join(event.SerializeToString() for event in await events_of(handle))
     assert [word in kept for word in (MARKER.encode(), b"too_large", b"invalid")] == [False, True, True]
+
+
+def test_no_exception_of_any_process_crosses_with_its_text() -> None:
+    """C12: also one that no code of ours caught, with all its causes."""
+    error = ApplicationError(MARKER, type="interrupted")
+    with pytest.raises(ApplicationError):
+        raise error from KeyError(MARKER)
+    failure = Failure()
+    CONVERTER.failure_converter.to_failure(error, CONVERTER.payload_converter, failure)
+
+    assert (failure.message, failure.cause.message) == ("interrupted", "KeyError")
+    assert (MARKER in str(failure), failure.stack_trace, failure.cause.stack_trace) == (False, "", "")
 
 
 async def test_history_grows_by_the_same_few_bytes_with_every_slice(client: Client, run_id: str, rig: Rig) -> None:

@@ -79,20 +79,6 @@ async def test_a_stop_signal_cuts_the_wait_for_a_busy_run_short(client: Client, 
     ]
 
 
-async def test_a_wake_up_outlives_continue_as_new(client: Client, run_id: str, rig: Rig) -> None:
-    """C12 FR22: nothing waited for it in the first history, the first wait of the next one gets it."""
-    await rig.store.claim(run_id, ClaimRequest(order=Order(1, 0, 1), owner="other", mode="inline", lease_ms=60_000))
-    async with working(client, run_id, rig, rig.runner(SCRIPT)):
-        handle = await start(client, ChatTurnInput(run_id=run_id, woken=True, max_slices=1))
-        first = client.get_workflow_handle(run_id, run_id=handle.first_execution_run_id)
-        while "WORKFLOW_EXECUTION_CONTINUED_AS_NEW" not in await event_types(first):
-            pass
-        history = await event_types(first)
-        await handle.terminate()
-
-    assert [name for name in history if name.startswith("TIMER")] == []
-
-
 async def test_cancelling_the_workflow_stops_the_run(client: Client, run_id: str, rig: Rig) -> None:
     """LAW-P1: also by an operator; the reader gets an end, and the answer so far is kept."""
     gate = rig.pace = Gate(2)
