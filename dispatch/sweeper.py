@@ -40,7 +40,8 @@ class Sweeper:
 
     async def sweep(self) -> None:
         """Look at every unfinished run once. Raises TurnkeepError where records or store are away: nothing is judged then."""
-        suspects: dict[str, int] = {}
+        before, suspects = self._suspects, dict[str, int]()
+        self._suspects = {}  # after a sweep that failed nothing counts: a store that was away let leases lapse
         for run in await self._records.unfinished(self._clock.now_ms() - YOUNG_MS, AT_ONCE):
             # A run on another process's memory log has no keys, and none may be looked for: it is not ours to claim (C6).
             view = None if run.memory else await self._store.view(run.run_id)
@@ -48,7 +49,7 @@ class Sweeper:
                 await self._end_missing(run)
             elif view.state != "ended" and not view.lease_ms:
                 suspects[run.run_id] = view.attempt
-                if self._suspects.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
+                if before.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
                     self._adopt(run.run_id, view)
         self._suspects = suspects
 
