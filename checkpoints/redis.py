@@ -26,7 +26,7 @@ from checkpoints.port import (
 from protocol.errors import StoreUnavailable
 from protocol.log import Page
 from resp.client import Client
-from resp.connection import Part, Reply
+from resp.connection import Connection, Part, Reply
 from resp.errors import ReplyError
 from resp.keys import Keys
 from resp.log import read_page
@@ -35,12 +35,15 @@ from resp.script import load_script
 
 _HERE = Path(__file__).parent
 _OPEN = load_script(_HERE / "open.lua")
-_CLAIM = load_script(_HERE / "claim.lua")
 _LOAD = load_script(_HERE / "load.lua")
-_RENEW = load_script(_HERE / "renew.lua")
 WRITE = load_script(_HERE / "write.lua")
-_RELEASE = load_script(_HERE / "release.lua")
-_STOP = load_script(_HERE / "stop.lua")
+# A server out of memory takes no new runs and no more frames, but runs must be able to end, and to be stopped or taken over
+# until they do (C13). What these write is small.
+_END = load_script(_HERE / "write.lua", flags="allow-oom")
+_CLAIM = load_script(_HERE / "claim.lua", flags="allow-oom")
+_RENEW = load_script(_HERE / "renew.lua", flags="allow-oom")
+_RELEASE = load_script(_HERE / "release.lua", flags="allow-oom")
+_STOP = load_script(_HERE / "stop.lua", flags="allow-oom")
 
 _NO_LIMIT = 1 << 53  # bytes; the largest integer Lua counts exactly
 _DISK_WAIT_MS = 500  # for a claim to reach the disk: less than a command may take, and well inside the lease
@@ -79,10 +82,11 @@ class RedisRunStore:
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
         keys = (self._keys.meta(run_id), self._keys.seal(run_id))
         limits = (claim.lease_ms, claim.max_claims)
-        reply = await self._claims.run(_CLAIM, keys, claim.owner, claim.mode, *limits, *claim.order.key)
+        connection = await self._claims.connected()
+        reply = await connection.run(_CLAIM, keys, claim.owner, claim.mode, *limits, *claim.order.key)
         if reply[0] != b"claimed":
             return Refused(why=Refusal(reply[0].decode()), wait_ms=reply[1], status=reply[2].decode())
-        await self._reach_disk()
+        await self._reach_disk(connection)
         _, attempt, following, stop, size, seal = reply
         return Claimed(
             grip=Grip(run_id, attempt, claim.owner),
@@ -92,13 +96,14 @@ class RedisRunStore:
             sealed=seal,
         )
 
-    async def _reach_disk(self) -> None:
+    async def _reach_disk(self, connection: Connection) -> None:
         # A claim lost in a power cut gives the fence back to the executor before: its appends would be taken and ours
-        # refused. So it is on disk before the first use, also where the log itself may lose its last second.
+        # refused. So it is on disk before the first use, also where the log itself may lose its last second. The server
+        # waits for what came over the same connection: over a new one it would confirm what it may have lost.
         if not self._claims_reach_disk:
             return
         try:
-            local, _ = await self._claims.execute("WAITAOF", 1, 0, _DISK_WAIT_MS)
+            local, _ = await connection.send("WAITAOF", 1, 0, _DISK_WAIT_MS)
         except ReplyError:
             self._claims_reach_disk = False
             return
@@ -147,7 +152,8 @@ class RedisRunStore:
             keys += [names.deltas(run_id), names.ledger(run_id), names.seal(run_id), names.request(run_id)]
         frames = (append.start, append.count, append.payload)
         settings = (limit, names.live(run_id), next(self._serials))
-        return await self._client.run(WRITE, keys, verb, _name(grip), *frames, *settings, *extra)
+        script = WRITE if verb == "append" else _END
+        return await self._client.run(script, keys, verb, _name(grip), *frames, *settings, *extra)
 
     async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
         result = () if committed is None else (committed,)

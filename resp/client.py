@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from protocol.errors import StoreUnavailable
 from resp.address import Address
 from resp.connection import Bounds, Connection, Part, Reply, connect
-from resp.errors import ScriptMissing
 from resp.script import Script
 
 FIRST_PAUSE = 0.02  # seconds; a server that restarts is back within some ten of these
@@ -49,31 +48,32 @@ class Client:
         self._twins.append(twin)
         return twin
 
+    async def connected(self) -> Connection:
+        """The open connection, for commands that must travel on the same one. Raises StoreUnavailable."""
+        connection = self._connection
+        if connection is None or connection.lost.done():
+            return await self._connect()
+        return connection
+
     async def execute(self, *parts: Part) -> Reply:
-        """Send one command and return its reply: int, bytes, str, list, dict, bool, float or None.
+        """Send one command and return its reply: int, bytes, list, dict, bool, float or None.
 
         Raises:
             StoreUnavailable: No reply. Whether the command was executed is unknown.
             ReplyError: The server refused the command.
         """
-        connection = self._connection
-        if connection is None or connection.lost.done():
-            connection = await self._connect()
+        connection = await self.connected()
         return await connection.send(*parts)
 
     async def execute_all(self, *commands: Sequence[Part]) -> list[Reply]:
         """Send commands in one write and return their replies; others may come in between. Raises as `execute`."""
-        connection = self._connection
-        if connection is None or connection.lost.done():
-            connection = await self._connect()
+        connection = await self.connected()
         return await asyncio.gather(*[connection.send(*parts) for parts in commands])
 
     async def run(self, script: Script, keys: Sequence[str], *arguments: Part) -> Reply:
         """Run a script. Raises as `execute`."""
-        try:
-            return await self.execute("EVALSHA", script.sha, len(keys), *keys, *arguments)
-        except ScriptMissing:  # nothing was executed, so this is no blind retry
-            return await self.execute("EVAL", script.source, len(keys), *keys, *arguments)
+        connection = await self.connected()
+        return await connection.run(script, keys, *arguments)
 
     async def close(self) -> None:
         """Drop the connection for good; what waits fails."""

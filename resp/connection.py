@@ -12,7 +12,7 @@ It does not reconnect: that is `resp/client.py` and `resp/push.py`.
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -20,7 +20,8 @@ import hiredis
 
 from protocol.errors import StoreUnavailable
 from resp.address import Address
-from resp.errors import error_of
+from resp.errors import ScriptMissing, error_of
+from resp.script import Script
 
 Part: TypeAlias = str | bytes | int
 Reply: TypeAlias = Any  # what a command answers is known only where it is sent
@@ -89,6 +90,13 @@ class Connection(asyncio.Protocol):
             self._timer = self._loop.call_later(self._bounds.command, self._expire)
         return future
 
+    async def run(self, script: Script, keys: Sequence[str], *arguments: Part) -> Reply:
+        """Run a script and return its reply. Raises as `send` and its future."""
+        try:
+            return await self.send("EVALSHA", script.sha, len(keys), *keys, *arguments)
+        except ScriptMissing:  # nothing was executed, so this is no blind retry
+            return await self.send("EVAL", script.source, len(keys), *keys, *arguments)
+
     def abort(self) -> None:
         """Drop the connection at once; what waits fails."""
         if self._transport is not None:
@@ -151,11 +159,11 @@ class Connection(asyncio.Protocol):
         if gone <= now:
             self.abort()
             return
-        wake = gone
+        wake = min(gone, now + self._bounds.command)  # no later: what is sent meanwhile sets no timer of its own
         for waiter in self._waiting:
             if waiter.deadline > now:
                 # A little late, so that a thousand deadlines in a row are one walk of the queue and not a thousand.
-                wake = min(gone, max(waiter.deadline, now + self._bounds.command / 8))
+                wake = min(wake, max(waiter.deadline, now + self._bounds.command / 8))
                 break
             _fail(waiter.future)
         self._timer = self._loop.call_at(wake, self._expire)

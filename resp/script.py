@@ -17,7 +17,7 @@ class Script:
     sha: str
 
 
-def load_script(path: Path) -> Script:
-    """Read a script that lies beside the module that calls it."""
-    source = path.read_bytes()
+def load_script(path: Path, *, flags: str = "") -> Script:
+    """Read a script that lies beside the module that calls it. `flags` are the server's, such as "allow-oom"."""
+    source = (f"#!lua flags={flags}\n".encode() if flags else b"") + path.read_bytes()
     return Script(source, sha1(source, usedforsecurity=False).hexdigest())

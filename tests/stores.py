@@ -1,9 +1,11 @@
 """The run stores that contract tests run over, each in a world that can let time pass."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 import pytest
 
@@ -12,14 +14,19 @@ from checkpoints.port import Append, Claimed, ClaimRequest, Order, Refusal, Refu
 from checkpoints.redis import RedisRunStore
 from frames.port import FrameSource
 from frames.redis import RedisFrameSource
+from protocol.errors import StoreUnavailable
 from protocol.log import Page
+from resp.address import Address
 from resp.client import Client
+from resp.connection import Bounds
 from resp.keys import Keys
 from resp.push import PushConnection
 from tests.servers import Server
 
 YEAR_MS = 366 * 24 * 3600 * 1000
 FIRST = Order(1, 0, 0)
+
+Reply = TypeVar("Reply")
 
 
 @dataclass
@@ -139,9 +146,35 @@ async def world(request: pytest.FixtureRequest, keys: Keys) -> AsyncIterator[Wor
         yield memory_world()
         return
     server = cast("Server", request.getfixturevalue(request.param))
-    client, push = Client(server.address), PushConnection(server.address)
+    async with world_at(server.address, keys) as found:
+        yield found
+
+
+@asynccontextmanager
+async def world_at(address: Address, keys: Keys, *, bounds: Bounds | None = None) -> AsyncIterator[World]:
+    """A world of its own at a server, or at a proxy in front of it."""
+    client, push = Client(address, bounds=bounds), PushConnection(address, bounds=bounds, ping_seconds=0.05)
     try:
         yield redis_world(client, push, keys)
     finally:
         await push.close()
         await client.close()
+
+
+@asynccontextmanager
+async def client_at(address: Address, *, bounds: Bounds | None = None) -> AsyncIterator[Client]:
+    """A client of its own."""
+    client = Client(address, bounds=bounds)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def until_available(call: Callable[[], Awaitable[Reply]]) -> Reply:
+    """Try until the store answers, as a runner does: pytest's timeout bounds it."""
+    while True:
+        try:
+            return await call()
+        except StoreUnavailable:
+            await asyncio.sleep(0)
