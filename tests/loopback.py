@@ -5,7 +5,8 @@ client, as they do behind a real server. A client that leaves cancels its answer
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Self
@@ -27,18 +28,23 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """`pieces` are sent as they come; `cut` ends the connection without an end of the body. Status 0: no answer at all."""
+    """`pieces` are sent as they come; one that raises `Cut` leaves the body without its end. Status 0: no answer at all."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    pieces: AsyncIterator[bytes]
-    cut: bool = False
+    pieces: AsyncGenerator[bytes]
 
 
-async def whole(body: bytes) -> AsyncIterator[bytes]:
+class Cut(Exception):
+    """The connection ends here."""
+
+
+async def whole(body: bytes, *, cut: bool = False) -> AsyncGenerator[bytes]:
     """A body in one piece."""
     if body:
         yield body
+    if cut:
+        raise Cut
 
 
 Respond = Callable[[Asked], Awaitable[Answer]]
@@ -79,10 +85,12 @@ class Loopback:
             return  # browsers open connections that they never use
         sending = asyncio.create_task(_send(await self._respond(asked), writer))
         leaving = asyncio.create_task(reader.read())
-        await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
-        for task in (sending, leaving):
-            task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
+        try:
+            await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Asked:
@@ -105,9 +113,12 @@ async def _send(answer: Answer, writer: asyncio.StreamWriter) -> None:
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
     if not has_body:
         return
-    async for piece in answer.pieces:
-        writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        await writer.drain()
-    if not answer.cut:
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
+    try:
+        async with aclosing(answer.pieces) as pieces:
+            async for piece in pieces:
+                writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                await writer.drain()
+    except Cut:
+        return
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()

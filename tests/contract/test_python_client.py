@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from turnkeep_client import AsyncClient, Client, ClientError, Limits, Lost
 
 from tests.client_cases import RUN_ID, ClientCase, client_cases, encode, fold_case, stream_bytes
-from tests.loopback import Answer, Asked, Loopback, whole
+from tests.loopback import Answer, Asked, Cut, Loopback, whole
 
 CASES = client_cases()
 SHOWN_HERE = {name: case for name, case in CASES.items() if name not in {"silence", "back-off"}}  # these are about time
@@ -34,16 +34,18 @@ class CaseServer:
         exchange = self.left.pop(0)
         status, headers = exchange["status"], exchange.get("headers", {})
         if "frames" in exchange:
-            return Answer(headers=headers, pieces=self._pieces(exchange), cut=exchange["end"] != "close")
+            return Answer(headers=headers, pieces=self._pieces(exchange))
         body = json.dumps(exchange["body"]).encode() if "body" in exchange else b""
         return Answer(status=status, headers=headers, pieces=whole(body))
 
-    async def _pieces(self, exchange: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def _pieces(self, exchange: dict[str, Any]) -> AsyncGenerator[bytes]:
         body = stream_bytes(self.case, exchange)
         for at in range(0, len(body), self.pieces):
             yield body[at : at + self.pieces]
         if exchange["end"] == "garbage":
             yield b"d\xff\xfe"
+        if exchange["end"] != "close":
+            raise Cut
 
 
 async def by_async_client(url: str, case: ClientCase) -> Reading:
@@ -69,8 +71,7 @@ def by_client(url: str, case: ClientCase) -> Reading:
         if start is not None:
             run = client.resume(start["handle"], start["next"])
         try:
-            for event in run:
-                seen.append(event.index)
+            seen.extend(event.index for event in run)
         except ClientError as error:
             return seen, run.message, error
         return seen, run.message, None
@@ -105,7 +106,7 @@ async def test_a_cut_after_every_frame_loses_and_doubles_nothing(kind: str) -> N
         index = len(asked) - 1
         overlap = max(0, index - 1)
         sent = b"".join(encode(at, whole_case.frames[at]) for at in range(overlap, index + 1))
-        return Answer(headers=HEADERS, pieces=whole(b": open\n\n" + sent), cut=index % 2 == 0)
+        return Answer(headers=HEADERS, pieces=whole(b": open\n\n" + sent, cut=index % 2 == 0))
 
     case = replace(CASES["undisturbed"], exchanges=[])
     async with Loopback(respond) as loopback:
@@ -179,7 +180,7 @@ async def test_a_silent_connection_is_given_up_and_read_on() -> None:
     frames, message = fold_case("plain").frames, fold_case("plain").message
     asked: list[str] = []
 
-    async def silent() -> AsyncIterator[bytes]:
+    async def silent() -> AsyncGenerator[bytes]:
         yield b"".join(encode(at, frame) for at, frame in enumerate(frames[:5]))
         await asyncio.Event().wait()
 
@@ -201,7 +202,7 @@ async def test_a_stop_from_inside_the_loop_settles_the_run() -> None:
     frames, message = fold_case("stopped").frames, fold_case("stopped").message
     stop_came = asyncio.Event()
 
-    async def until_stopped() -> AsyncIterator[bytes]:
+    async def until_stopped() -> AsyncGenerator[bytes]:
         for index, frame in enumerate(frames):
             if frame["type"] == "tool-input-start":
                 await stop_came.wait()

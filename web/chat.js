@@ -1,0 +1,194 @@
+/**
+ * The conversation on the page: asks, follows the run that answers, keeps what a reload needs, draws.
+ *
+ * One run at most is followed at a time, and it belongs to the last turn.
+ */
+import { freshConversation, freshTurn, forget, keep, restore, turnsOf } from "./state.js";
+import { Run, newId } from "./stream.js";
+import { TurnView } from "./render.js";
+
+export class Chat {
+  #conversation = restore();
+  #views = [];
+  #run = null;
+  #live = null;
+  #drawing = false;
+
+  /** `page` is what is told: {thread, scroll, composer, connection(state), changed(), announce(text)}. */
+  constructor(page) {
+    this.page = page;
+  }
+
+  get isEmpty() {
+    return this.#conversation.turns?.length === 0;
+  }
+
+  get isRunning() {
+    return this.#run !== null;
+  }
+
+  /** Show the conversation as it was left, and go on reading where a run was being read. */
+  async open() {
+    const { run } = this.#conversation;
+    if (this.#conversation.turns === null) this.#conversation.turns = await storedTurns(this.#conversation.id);
+    const last = this.#conversation.turns.at(-1);
+    for (const turn of this.#conversation.turns) this.#show(turn);
+    if (run !== null && last !== undefined) this.#follow(new Run({ ...run, message: run.message ?? undefined }), last);
+    this.page.changed();
+  }
+
+  ask(text) {
+    if (this.isRunning) return;
+    const turn = freshTurn(text);
+    this.#conversation.turns.push(turn);
+    this.#show(turn);
+    this.page.scroll.toEnd();
+    this.#follow(new Run({ text, conversationId: this.#conversation.id, runId: newId() }), turn);
+  }
+
+  async stop() {
+    const run = this.#run;
+    if (run === null) return;
+    this.page.composer.mode = "stopping";
+    if ((await run.stop()) || this.#run !== run) return;
+    this.page.composer.mode = "running";
+    this.page.announce("The answer could not be stopped. Try again.");
+  }
+
+  /** Another try at the last turn: read on, or ask again. */
+  retry(turn) {
+    if (this.isRunning) return;
+    if (turn.end.outcome === "unreachable") {
+      const { resume } = turn;
+      Object.assign(turn, { end: null, resume: undefined });
+      this.#follow(new Run(resume), turn);
+      return;
+    }
+    if (turn.end.outcome !== "finished") this.#drop(turn); // nothing of it is stored
+    this.ask(turn.text);
+  }
+
+  reset() {
+    if (this.isRunning) return;
+    this.#conversation = freshConversation();
+    this.#views = [];
+    this.page.thread.replaceChildren();
+    forget();
+    this.page.changed();
+  }
+
+  /** The network is back, or somebody looks at the page again. */
+  wake() {
+    this.#run?.wake();
+  }
+
+  keep() {
+    if (!this.isEmpty) keep(this.#conversation, this.#run);
+  }
+
+  #show(turn) {
+    const view = new TurnView(turn, (which) => this.retry(which));
+    view.update(turn);
+    this.#views.push(view);
+    this.page.thread.append(view.element);
+  }
+
+  #drop(turn) {
+    this.#conversation.turns.splice(this.#conversation.turns.indexOf(turn), 1);
+    this.#views.pop().element.remove();
+  }
+
+  async #follow(run, turn) {
+    this.#run = run;
+    this.#live = { progress: {}, notice: "", next: run.next };
+    turn.answer = run.message.parts.length > 0 ? run.message : null;
+    this.page.composer.mode = "running";
+    this.page.changed();
+    this.keep();
+    this.#draw();
+    for await (const event of run.events()) {
+      if (event.type === "connection") this.#connection(event.state, turn);
+      else if (event.type === "frame") this.#frame(event, turn);
+      else await this.#end(event, turn);
+    }
+  }
+
+  #connection(state, turn) {
+    this.page.connection(state, turn.transport);
+    if (state !== "live") return;
+    this.keep();
+    this.#learnTransport(turn).then(() => this.page.connection(this.#run ? "live" : "idle", turn.transport));
+  }
+
+  #frame({ index, frame, message }, turn) {
+    turn.answer = message;
+    this.#live.next = index + 1;
+    this.#note(frame, turn);
+    if (!frame.type.endsWith("-delta")) this.keep();
+    this.#schedule();
+  }
+
+  #note(frame, turn) {
+    const { type, data } = frame;
+    if (type === "data-run") turn.model = data.model;
+    else if (type === "data-reply") turn.model = data.model || turn.model;
+    else if (type === "data-tool-progress") this.#live.progress[data.toolCallId] = data.progress;
+    else if (type === "data-recovering") this.#live.notice = `The step was interrupted; attempt ${data.attempt} goes on.`;
+    else if (type === "tool-input-available") this.page.announce(`Using ${frame.toolName}.`);
+    else if (type === "text-delta") this.#live.notice = "";
+  }
+
+  async #end({ outcome, finishReason, error, message }, turn) {
+    await this.#learnTransport(turn);
+    if (outcome === "unreachable") turn.resume = this.#run.snapshot();
+    turn.answer = message.parts.length > 0 ? message : null;
+    turn.end = { outcome, finishReason, error };
+    this.#run = null;
+    this.keep();
+    this.#draw();
+    this.#live = null;
+    this.page.composer.mode = "idle";
+    this.page.connection("idle", turn.transport);
+    this.page.announce(SPOKEN[outcome] ?? (finishReason === "other" ? SPOKEN.stopped : "Answer complete."));
+    this.page.changed();
+  }
+
+  async #learnTransport(turn) {
+    const handle = this.#run?.handle;
+    if (turn.transport !== null || !handle) return;
+    try {
+      const response = await fetch(`/api/runs/${encodeURIComponent(handle)}`);
+      if (response.ok) turn.transport = (await response.json()).transport ?? null;
+    } catch {
+      // it is a detail, and asked again at the end
+    }
+  }
+
+  #schedule() {
+    if (this.#drawing) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw() {
+    this.#drawing = false;
+    const turn = this.#conversation.turns.at(-1);
+    if (turn) this.page.scroll.around(() => this.#views.at(-1).update(turn, this.#live));
+  }
+}
+
+const SPOKEN = {
+  stopped: "Stopped.",
+  lost: "The answer got lost.",
+  failed: "There was an error.",
+  unreachable: "The connection could not be restored.",
+};
+
+async function storedTurns(conversationId) {
+  try {
+    const response = await fetch(`/api/conversations/${encodeURIComponent(conversationId)}/messages?limit=1000&order=asc`);
+    return response.ok ? turnsOf((await response.json()).messages) : [];
+  } catch {
+    return [];
+  }
+}

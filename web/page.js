@@ -1,0 +1,84 @@
+/** The page's parts, put together. */
+import { Chat } from "./chat.js";
+import { Composer } from "./composer.js";
+import { button, element, say } from "./dom.js";
+import { Scroll } from "./scroll.js";
+
+const at = (id) => document.getElementById(id);
+const KINDS = { workflow: "durable run", inline: "inline run" };
+
+const page = {
+  thread: at("thread"),
+  scroll: new Scroll(at("scroller"), at("latest")),
+
+  /** state: idle · connecting · live · reconnecting */
+  connection(state, transport) {
+    const offline = !navigator.onLine;
+    const kind = KINDS[transport] ? ` · ${KINDS[transport]}` : "";
+    const texts = {
+      idle: offline ? "Offline" : "",
+      connecting: "Connecting…",
+      live: `Connected${kind}`,
+      reconnecting: offline ? "Offline. The answer goes on without you." : "Reconnecting…",
+    };
+    const before = at("status").dataset.state;
+    at("status").dataset.state = offline && state !== "live" ? "offline" : state;
+    at("status").hidden = texts[state] === "";
+    say(at("status-text"), texts[state]);
+    if (state === "reconnecting" && before === "live") page.announce("Connection lost. Reconnecting.");
+    if (state === "live" && (before === "reconnecting" || before === "offline")) page.announce("Connected again.");
+  },
+
+  changed() {
+    at("welcome").hidden = !chat.isEmpty;
+    at("new-chat").hidden = chat.isEmpty;
+    at("new-chat").disabled = chat.isRunning;
+  },
+
+  announce(text) {
+    at("announcer").textContent = text;
+  },
+};
+
+const chat = new Chat(page);
+
+page.composer = new Composer(
+  { form: at("form"), field: at("message"), button: at("send"), hint: at("hint") },
+  { ask: (text) => chat.ask(text), stop: () => chat.stop() },
+);
+
+at("new-chat").addEventListener("click", () => {
+  chat.reset();
+  page.composer.focus();
+});
+window.addEventListener("pagehide", () => chat.keep());
+window.addEventListener("online", () => chat.wake());
+window.addEventListener("offline", () => page.connection(chat.isRunning ? "reconnecting" : "idle", null));
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") chat.wake();
+  else chat.keep();
+});
+
+async function introduce() {
+  const response = await fetch("/api/assistant");
+  if (!response.ok) return;
+  const { title, starters, model, demo } = await response.json();
+  say(at("title"), title);
+  document.title = title;
+  const note = demo
+    ? "Demo answers (no model key): scripted, or quoted from the documentation."
+    : `Answers are written by ${model} and can be wrong.`;
+  say(at("disclosure"), note);
+  document.body.dataset.demo = String(demo);
+  at("starters").replaceChildren(...starters.map((text) => element("li", {}, button(text, () => begin(text)))));
+}
+
+function begin(text) {
+  chat.ask(text);
+  at("scroller").focus(); // the tapped button is gone; the field would open a phone's keyboard over the answer
+}
+
+introduce().catch(() => {}); // the page works without its introduction
+await chat.open();
+page.connection(chat.isRunning ? "connecting" : "idle", null);
+document.body.dataset.ready = "true";

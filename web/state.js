@@ -1,0 +1,72 @@
+/**
+ * What the page remembers: the conversation, its turns and the run that is being read, in this tab's sessionStorage.
+ *
+ * Everything is written at once, so a run's message and the index it belongs to never disagree, and a page that is reloaded
+ * goes on from whichever pair was written last. What cannot be read is forgotten; what does not fit is kept without its
+ * turns (null), which the server has too.
+ *
+ * A turn is {text, answer, end, transport, model}:
+ *   text       what was asked; null where the page only knows the answer
+ *   answer     the message so far, or null
+ *   end        null while it runs, else {outcome, finishReason?, error?} as the client's `end` event has them
+ *   transport  "workflow", "inline" or null
+ *   model      who answers, or null
+ */
+import { newId } from "./stream.js";
+
+const KEY = "turnkeep.conversation";
+
+export function freshConversation() {
+  return { id: `c-${newId()}`, turns: [], run: null };
+}
+
+export function freshTurn(text) {
+  return { text, answer: null, end: null, transport: null, model: null };
+}
+
+/** The conversation as it was left, or a fresh one. */
+export function restore(storage = sessionStorage) {
+  try {
+    const conversation = JSON.parse(storage.getItem(KEY));
+    const isWhole = typeof conversation.id === "string" && (conversation.turns === null || Array.isArray(conversation.turns));
+    if (isWhole && (conversation.run === null || typeof conversation.run.runId === "string")) return conversation;
+  } catch {
+    // nothing there, or not ours
+  }
+  return freshConversation();
+}
+
+/** Keep the conversation. `run` is the client's run where the last turn is being read, else null. */
+export function keep({ id, turns }, run, storage = sessionStorage) {
+  const kept = { id, turns, run: run === null ? null : run.snapshot() };
+  if (run !== null) kept.turns = turns.with(-1, { ...turns.at(-1), answer: null }); // it is the run's message
+  const withoutMessages = { id, turns: null, run: kept.run && { ...kept.run, next: 0, message: undefined } };
+  if (!write(kept, storage) && !write(withoutMessages, storage)) forget(storage);
+}
+
+export function forget(storage = sessionStorage) {
+  storage.removeItem(KEY);
+}
+
+function write(conversation, storage) {
+  try {
+    storage.setItem(KEY, JSON.stringify(conversation));
+    return true;
+  } catch {
+    return false; // no room, or storage is off: the page works all the same, and a reload begins anew
+  }
+}
+
+/** The turns of stored messages, oldest first: a user's message and the answer that follows it. */
+export function turnsOf(messages) {
+  const turns = [];
+  for (const { id, role, parts, model = null } of messages) {
+    if (role === "user") {
+      turns.push(freshTurn(parts.map((part) => (part.type === "text" ? part.text : "")).join("")));
+    } else {
+      if (turns.length === 0 || turns.at(-1).answer !== null) turns.push(freshTurn(null));
+      Object.assign(turns.at(-1), { answer: { id, role, parts }, end: { outcome: "finished" }, model });
+    }
+  }
+  return turns;
+}

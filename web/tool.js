@@ -1,0 +1,76 @@
+/** One tool call: its name, what it was given, how far it is, what it gave. Values are shown as they came (FR41). */
+import { element, say } from "./dom.js";
+
+const STATES = {
+  "input-streaming": ["preparing", "Preparing…"],
+  "input-available": ["running", "Running…"],
+  "output-available": ["done", "Done"],
+  "output-error": ["failed", "Failed"],
+};
+const SHORT = 160; // characters of an input that are shown without asking
+
+export class ToolView {
+  #state = element("span", { class: "tool-state" });
+  #given = element("code", { class: "tool-input", hidden: "" });
+  #bar = element("progress", { "aria-label": "Progress" });
+  #count = element("span", { class: "tool-count" });
+  #progress = element("div", { class: "tool-progress", hidden: "" }, this.#bar, this.#count);
+  #details = element("div");
+
+  constructor(part) {
+    const head = element("div", { class: "tool-head" }, element("span", { class: "tool-name" }, part.toolName), this.#state);
+    this.element = element("section", { class: "tool", "aria-label": `Tool ${part.toolName}` }, head, this.#given, this.#progress, this.#details);
+  }
+
+  update(part, progress) {
+    const [state, label] = STATES[part.state] ?? ["preparing", part.state];
+    this.element.dataset.state = state;
+    say(this.#state, label);
+    this.#showInput(part);
+    this.#showProgress(state === "running" ? progress : undefined);
+    if (state === "failed") this.#details.replaceChildren(element("p", { class: "tool-error" }, part.errorText));
+    if (state === "done") this.#details.replaceChildren(fold("Output", pretty(part.output)));
+  }
+
+  #showInput({ input, toolName }) {
+    this.#given.hidden = input === undefined;
+    if (input === undefined) return;
+    const whole = brief(input);
+    this.#given.title = whole.length > SHORT ? pretty(input) : "";
+    say(this.#given, whole.length > SHORT ? `${whole.slice(0, SHORT)}…` : whole || `${toolName}()`);
+  }
+
+  #showProgress(progress) {
+    this.#progress.hidden = progress === undefined;
+    if (progress === undefined) return;
+    const { value, max, text } = measure(progress);
+    if (value === undefined) this.#bar.removeAttribute("value");
+    else Object.assign(this.#bar, { max, value });
+    say(this.#count, text);
+  }
+}
+
+/** A progress value as tools report it: a share, a count of a total, or anything, which is then only shown. */
+export function measure(progress) {
+  if (typeof progress === "number" && progress >= 0 && progress <= 1) {
+    return { value: progress, max: 1, text: `${Math.round(progress * 100)} %` };
+  }
+  if (typeof progress !== "object" || progress === null) return { text: String(progress) };
+  const max = progress.of ?? progress.total;
+  const count = Object.entries(progress).find(([key, value]) => typeof value === "number" && key !== "of" && key !== "total");
+  if (typeof max !== "number" || max <= 0 || count === undefined) return { text: brief(progress) };
+  return { value: count[1], max, text: `${count[1]} of ${max}` };
+}
+
+function brief(value) {
+  if (typeof value !== "object" || value === null) return pretty(value);
+  return Object.entries(value).map(([key, item]) => `${key}: ${JSON.stringify(item)}`).join(", ");
+}
+
+function pretty(value) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+function fold(title, text) {
+  return element("details", {}, element("summary", {}, title), element("pre", { tabindex: "0" }, text));
+}
