@@ -1,0 +1,186 @@
+"""The embedded stack as a person starts it, `python -m app dev`, in a folder of the test's own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+
+from app.stack import leash
+from frames.sse import Parser
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 60.0  # for anything: two cores may be shared with other tests
+LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A stream as far as it was read. `ended` says that it was closed properly."""
+
+    handle: str
+    transport: str
+    frames: tuple[dict[str, Any], ...]
+    ended: bool
+
+
+class Stack:
+    """One start after the other in the same folder. It dies with the tests, however they end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.client = httpx2.Client(timeout=SECONDS)
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: list[str] = []
+        self._said = threading.Condition()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return (sys.executable, "-I", "-S", str(leash.__file__), str(os.getpid()), sys.executable, "-m", "app", "dev")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "TURNKEEP_STATE_DIR": str(self.folder)}
+
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url).rstrip("/")
+
+    @property
+    def output(self) -> str:
+        return "\n".join(self._lines)
+
+    @property
+    def process(self) -> psutil.Process:
+        assert self._process is not None
+        return psutil.Process(self._process.pid)
+
+    def start(self) -> None:
+        """Start it and return when it answers."""
+        self._lines.clear()
+        self._process = subprocess.Popen(
+            self.command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
+        line = self.says("Turnkeep answers at")
+        self.client.base_url = httpx2.URL(next(word for word in line.split() if word.startswith("http")))
+
+    def says(self, text: str, times: int = 1) -> str:
+        """Wait until it has said this so often; the line."""
+
+        def said() -> list[str]:
+            return [line for line in self._lines if text in line]
+
+        with self._said:
+            assert self._said.wait_for(lambda: len(said()) >= times, SECONDS), f"not said: {text}\n{self.output}"
+            return said()[times - 1]
+
+    def parts(self, name: str) -> list[psutil.Process]:
+        """The processes of a part: "valkey-server", "temporal", or the command of ours."""
+        return [child for child in self.process.children() if _is(child, name)]
+
+    def kill(self, name: str) -> None:
+        """As a crash does it; all of that name."""
+        parts = self.parts(name)
+        assert parts, f"there is no {name}"
+        for part in parts:
+            part.kill()
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Tell it to stop, and wait. The exit code."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        code = self._process.wait(SECONDS)
+        self._listener.join(SECONDS)  # its output ends with the last part that held it
+        self._process = None
+        return code
+
+    def crash(self) -> list[psutil.Process]:
+        """Kill the supervisor. The parts that outlived it."""
+        parts = self.process.children()
+        self.stop(signal.SIGKILL)
+        _, alive = psutil.wait_procs(parts, SECONDS)
+        return alive
+
+    def command_line(self, *words: str) -> str:
+        """Run `python -m app …` beside the stack. What it printed; it must succeed."""
+        command = (sys.executable, "-m", "app", *words)
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def until_dispatch(self, **expected: object) -> None:
+        """Wait until the API's view of switch and breaker holds this."""
+        token = json.loads((self.folder / "environment.json").read_text())["INTERNAL_API_TOKEN"]
+
+        def holds() -> bool:
+            answer = self.client.get("/internal/dispatch", headers={"authorization": f"Bearer {token}"})
+            return bool(expected.items() <= answer.json().items())
+
+        deadline = time.monotonic() + SECONDS
+        with self._said:
+            while not holds():
+                assert time.monotonic() < deadline, expected
+                self._said.wait(LOOK_SECONDS)  # nothing tells when another process has seen it
+
+    def ask(self, text: str, *, most: int = 10**6) -> Answer:
+        """Ask, and read so many frames of the answer."""
+        with self.client.stream("POST", "/api/chat", json={"message": text}) as response:
+            return _read(response, most)
+
+    def resume(self, answer: Answer, *, start: int) -> Answer:
+        """Come back to an answer."""
+        with self.client.stream("GET", f"/api/chat/{answer.handle}/stream", params={"startIndex": start}) as response:
+            return _read(response, 10**6)
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                with self._said:
+                    self._lines.append(line.rstrip())
+                    self._said.notify_all()
+
+
+@contextmanager
+def running_stack(folder: Path) -> Iterator[Stack]:
+    """A started stack, killed at the end if it still runs."""
+    stack = Stack(folder)
+    try:
+        stack.start()
+        yield stack
+    finally:
+        if stack._process is not None:
+            stack.crash()
+        stack.client.close()
+
+
+def _read(response: httpx2.Response, most: int) -> Answer:
+    assert response.status_code == 200, response.read()
+    parser, frames, ended = Parser(), [], False
+    for piece in response.iter_raw():
+        for event in parser.feed(piece):
+            ended = event.data == "[DONE]"
+            if not ended:
+                frames.append(json.loads(event.data))
+        if ended or len(frames) >= most:
+            break
+    headers = response.headers
+    return Answer(headers["x-workflow-run-id"], headers.get("x-turnkeep-transport", ""), tuple(frames[:most]), ended)
+
+
+def _is(process: psutil.Process, name: str) -> bool:
+    return process.status() != psutil.STATUS_ZOMBIE and (process.name() == name or name in process.cmdline())
