@@ -29,11 +29,11 @@ export class Chat {
 
   /** Show the conversation as it was left, and go on reading where a run was being read. */
   async open() {
-    const { run } = this.#conversation;
-    if (this.#conversation.turns === null) this.#conversation.turns = await storedTurns(this.#conversation.id);
-    const last = this.#conversation.turns.at(-1);
-    for (const turn of this.#conversation.turns) this.#show(turn);
-    if (run !== null && last !== undefined) this.#follow(new Run({ ...run, message: run.message ?? undefined }), last);
+    const { id, run } = this.#conversation;
+    const turns = (this.#conversation.turns ??= await storedTurns(id));
+    if (run !== null && turns.at(-1)?.end !== null) turns.push(freshTurn(run.text)); // its question is not stored yet
+    for (const turn of turns) this.#show(turn);
+    if (run !== null) this.#follow(new Run({ ...run, message: run.message ?? undefined }), turns.at(-1));
     this.page.changed();
   }
 
@@ -158,7 +158,7 @@ export class Chat {
     if (turn.transport !== null || !handle) return;
     try {
       const response = await fetch(`/api/runs/${encodeURIComponent(handle)}`);
-      if (response.ok) turn.transport = (await response.json()).transport ?? null;
+      if (response.ok) turn.transport = (await response.json()).transport || null;
     } catch {
       // it is a detail, and asked again at the end
     }

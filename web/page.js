@@ -62,14 +62,13 @@ document.addEventListener("visibilitychange", () => {
 async function introduce() {
   const response = await fetch("/api/assistant");
   if (!response.ok) return;
-  const { title, starters, model, demo } = await response.json();
+  const { title, starters, model } = await response.json();
   say(at("title"), title);
   document.title = title;
-  const note = demo
+  const note = model === "demo"
     ? "Demo answers (no model key): scripted, or quoted from the documentation."
     : `Answers are written by ${model} and can be wrong.`;
   say(at("disclosure"), note);
-  document.body.dataset.demo = String(demo);
   at("starters").replaceChildren(...starters.map((text) => element("li", {}, button(text, () => begin(text)))));
 }
 

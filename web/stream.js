@@ -58,7 +58,7 @@ export class Run {
   #failures = 0;
   #damaged = 0;
   #retryAfter = 0;
-  #answered = false; // the POST was accepted: from now on there is something to come back to
+  #answered; // the question was accepted: there is something to come back to
   #renewing = false;
   #stopped = false;
   #detached = false;
@@ -66,13 +66,13 @@ export class Run {
   constructor({ text = null, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
     Object.assign(this, { text, conversationId, runId, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
-    this.#answered = text === null;
+    this.#answered = handle !== null;
   }
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
     const { text, conversationId, runId, handle, next, message } = this;
-    return { text: handle === null ? text : null, conversationId, runId, handle, next, message };
+    return { text, conversationId, runId, handle, next, message };
   }
 
   /**
@@ -130,11 +130,9 @@ export class Run {
 
   async *#once() {
     if (this.#stopped) return { outcome: "stopped" };
-    const request = this.#request();
-    const response = request === null ? null : await this.#send(request);
+    const response = await this.#send(this.#request());
     let end = null;
-    if (request === null) end = await this.#recover();
-    else if (response?.status === 200) end = yield* this.#read(response);
+    if (response?.status === 200) end = yield* this.#read(response);
     else if (response !== null) end = await this.#refused(response);
     if (end === null && this.#stopped) return { outcome: "stopped" };
     if (end === null && !this.#detached) {
@@ -146,15 +144,13 @@ export class Run {
     return end;
   }
 
-  /** How to reach the log now. Null: there is no way, because the run was answered without a handle. */
+  /** How to reach the log now: by the handle, and without one by the question itself, which the server knows again. */
   #request() {
-    if (!this.#answered && this.handle === null) {
-      const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId };
-      return { method: "POST", path: "/api/chat", body: JSON.stringify(body) };
-    }
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
-    if (this.handle === null) return null;
-    return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?startIndex=${this.next}` };
+    const start = `startIndex=${this.next}`;
+    if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
+    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId };
+    return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
   }
 
   async #send({ method, path, body }) {
@@ -213,7 +209,7 @@ export class Run {
 
   async #refused(response) {
     const { status } = response;
-    const asked = !this.#answered && this.handle === null;
+    const asked = !this.#answered;
     this.#retryAfter = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
     if (PASSING.has(status) || (!asked && PASSING_FOR_READERS.has(status))) return null;
     if (!asked && GONE.has(status)) return this.#recover();

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, ViewportSize, async_playwright
 
 from api.pages import Pages
 from tests.browser.scripted_chat import ScriptedChat
@@ -15,7 +15,7 @@ from tests.loopback import Loopback
 WEB = Path(__file__).parents[2] / "web"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 ARGUMENTS += ["--disable-component-update", "--disable-sync"]
-PHONE = {"width": 390, "height": 844}
+PHONE = ViewportSize(width=390, height=844)
 EXPECTED = "Failed to load resource"  # the browser's own word for a refusal or a cut, which tests make on purpose
 
 

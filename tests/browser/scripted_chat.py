@@ -21,7 +21,6 @@ ASSISTANT = {
     "name": "demo",
     "title": "Turnkeep demo",
     "model": "demo",
-    "demo": True,
     "starters": ["What is a slice?", "Count slowly to 20.", "What is 6*7?", "How does a turn survive a crash?"],
 }
 
@@ -67,7 +66,10 @@ class ScriptedChat:
                 return _json({"transport": self.transport})
             case ["conversations", _, "messages"]:
                 return _json({"messages": self.stored})
-        return _json({"error": {"kind": "not_found", "message": "Nothing is here.", "retryable": False}}, status=404)
+            case _:
+                return _json(
+                    {"error": {"kind": "not_found", "message": "Nothing is here.", "retryable": False}}, status=404
+                )
 
     def _page(self, path: str) -> Answer:
         try:
@@ -111,7 +113,7 @@ def ending_after(frames: list[Frame]) -> list[Frame]:
     """What a stop appends: open parts closed, and the end."""
     starts = {frame["id"]: frame["type"] for frame in frames if frame["type"] in ("text-start", "reasoning-start")}
     ends = {frame["id"] for frame in frames if frame["type"] in ("text-end", "reasoning-end")}
-    closing = [{"type": kind.replace("start", "end"), "id": id} for id, kind in starts.items() if id not in ends]
+    closing = [{"type": kind.replace("start", "end"), "id": part} for part, kind in starts.items() if part not in ends]
     answered = {frame["toolCallId"] for frame in frames if frame["type"].startswith("tool-output")}
     waiting = [frame["toolCallId"] for frame in frames if frame["type"] == "tool-input-start"]
     text = "Not run: the turn ended before."

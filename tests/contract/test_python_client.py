@@ -139,24 +139,22 @@ async def test_a_snapshot_goes_on_in_another_client() -> None:
             assert (seen, resumed.message) == (list(range(keep, len(frames))), message)
 
 
-def answered_in_one_piece() -> dict[str, Any]:
-    return {"message": fold_case("tools").message, "finish_reason": "stop"}
-
-
-async def test_the_whole_answer_comes_in_one_piece() -> None:
+@pytest.mark.parametrize(("fold", "status", "reason"), [("tools", 200, "stop"), ("failed", 502, "error")])
+async def test_the_whole_answer_comes_in_one_piece(fold: str, status: int, reason: str) -> None:
     bodies: list[Any] = []
+    message = fold_case(fold).message
 
     async def respond(request: Asked) -> Answer:
         bodies.append((request.line, json.loads(request.body)))
-        body = json.dumps(answered_in_one_piece()).encode()
-        return Answer(headers={"content-type": "application/json"}, pieces=whole(body))
+        body = json.dumps({"message": message, "finish_reason": reason}).encode()
+        return Answer(status=status, headers={"content-type": "application/json"}, pieces=whole(body))
 
     async with Loopback(respond) as loopback, AsyncClient(loopback.url) as client:
         run = await client.ask_json("What is a slice?", run_id=RUN_ID)
 
     assert bodies == [("POST /api/chat?stream=0", {"message": "What is a slice?", "run_id": RUN_ID})]
-    assert (run.outcome, run.message) == ("finished", fold_case("tools").message)
-    assert run.text == "Let me look. A slice is a time budget; 6*7 is 42."
+    assert (run.outcome, run.finish_reason, run.message) == ("finished", reason, message)
+    assert (run.error is None) == (status == 200)
 
 
 async def test_an_answer_that_takes_longer_than_one_request_is_read_from_its_log() -> None:

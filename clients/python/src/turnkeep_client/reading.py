@@ -13,7 +13,7 @@ Rules
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import quote
 
@@ -66,7 +66,7 @@ class Reading:
         self.limits = limits
         self.chance = chance
         self._now = now
-        self._asked = question is None  # the question was accepted: there is something to come back to
+        self._asked = bool(place.handle)  # the question was accepted: there is something to come back to
         self._renewing = False
         self._failures = 0
         self._damaged = 0
@@ -104,23 +104,23 @@ class Reading:
         reply: Reply | None = yield request
         if reply is None:
             return
-        if reply.status != 200:
-            yield from self._refused(reply)
-        elif reply.headers.get("content-type", "").startswith("application/json"):
-            yield from self._take()
-        else:
+        if request.query.get("stream") == "0":
+            yield from self._take(reply)
+        elif reply.status == 200:
             yield from self._read(reply)
+        else:
+            yield from self._refused(reply)
 
     def _request(self) -> Send | None:
-        """How to reach the log now. None: there is no way, because the run was answered without a handle."""
-        if not self._asked and not self.place.handle:
-            return self._question
+        """How to reach the log now: by the handle, and without one by the question itself, which the server knows again."""
+        start = {"startIndex": str(self.place.next)}
         if self._renewing:
             return Send("GET", f"/api/chat/{quote(self.place.conversation_id, safe='')}/stream")
-        if not self.place.handle:
-            return None
-        start = {"startIndex": str(self.place.next)}
-        return Send("GET", f"/api/chat/{quote(self.place.handle, safe='')}/stream", start)
+        if self.place.handle:
+            return Send("GET", f"/api/chat/{quote(self.place.handle, safe='')}/stream", start)
+        if self._question is not None and self.place.next:
+            return replace(self._question, query={**self._question.query, **start})
+        return self._question
 
     def _read(self, reply: Reply) -> Steps:
         if not self._adopt(reply):
@@ -138,15 +138,21 @@ class Reading:
         if self._now() - since > self.limits.longest_pause:
             self._failures = 0  # it was quiet, not broken
 
-    def _take(self) -> Steps:
-        """The whole answer in one piece, as `?stream=0` gives it. Cut, it is asked for again: the run id is the same."""
+    def _take(self, reply: Reply) -> Steps:
+        """The whole answer in one piece. Cut, it is asked for again: the run id is the same.
+
+        A turn that failed has the status of its error and is whole all the same.
+        """
         body = yield ReadAll()
         if body is None:
             return
-        answer = json.loads(body, parse_int=_exact)
-        self.place.message = answer["message"]
-        self.finish_reason = answer["finish_reason"]
-        self.outcome = "finished"
+        try:
+            answer = json.loads(body, parse_int=_exact)
+            self.place.message, self.finish_reason = answer["message"], answer["finish_reason"]
+        except (ValueError, KeyError, TypeError):
+            yield from self._refused(reply, body)
+        else:
+            self.outcome = "finished"
 
     def _adopt(self, reply: Reply) -> bool:
         """Take over what the headers say. False: the conversation's active run is another one, ours has ended."""
@@ -174,8 +180,8 @@ class Reading:
             self.finish_reason = frame["finishReason"]
         return frame
 
-    def _refused(self, reply: Reply) -> Steps:
-        asking = not self._asked and not self.place.handle
+    def _refused(self, reply: Reply, body: bytes | None = None) -> Steps:
+        asking = not self._asked
         self._retry_after = _seconds(reply.headers.get("retry-after", ""))
         if reply.status == 408 and "x-workflow-run-id" in reply.headers:
             self._adopt(reply)  # it takes longer than one answer may: the run goes on, and its log is read
@@ -187,7 +193,7 @@ class Reading:
         elif reply.status == 401 and self.place.conversation_id and not asking and not self._renewing:
             self._renewing = True
         else:
-            raise refusal(reply, (yield ReadAll()))
+            raise refusal(reply, body or (yield ReadAll()))
 
     def _recover(self) -> Steps:
         """The log is gone: the answer may be stored (REQ-E9)."""
