@@ -148,7 +148,9 @@ class _Answer:
     def _keeps_session(self) -> bool:
         path = self._scope["path"]
         renews = path == "/" or (path == "/api/chat" and self._scope["method"] == "POST")
-        return renews or (self.caller.fresh and path.startswith("/api/"))
+        # Who comes with a resume token stays without a session: next time it would be somebody else's beside that token.
+        wanting = self.caller.fresh and self.caller.token is None
+        return renews or (wanting and path.startswith("/api/"))
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

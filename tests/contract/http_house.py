@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx2
@@ -23,10 +23,11 @@ from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Order, RunStore
 from frames.hub import Hub
 from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 from protocol.turn import Transport, TurnRequest
 from providers.script import Script, parse_script
 from records.records import Records
+from records.values import Key
 from runner.port import Job
 from tests.rig import Rig, StillClock
 
@@ -42,7 +43,8 @@ def script(*calls: JsonObject) -> Script:
 
 def saying(*deltas: str) -> Script:
     """A turn that says this."""
-    return script({"events": [*({"type": "text", "text": delta} for delta in deltas), {"type": "stop"}]})
+    texts: list[Json] = [{"type": "text", "text": delta} for delta in deltas]
+    return script({"events": [*texts, {"type": "stop"}]})
 
 
 @dataclass
@@ -73,6 +75,7 @@ class BenchDispatch:
     def __init__(self, rig: Rig, memory: Rig) -> None:
         self.transport: Transport = "workflow"
         self.script = saying("Hello", ", ", "world")
+        self.fault: Exception | None = None  # what the next start dies of
         self.started: list[str] = []
         self.nudged: list[str] = []
         self.switch: JsonObject = {"switch": "on"}
@@ -81,6 +84,9 @@ class BenchDispatch:
         self._tasks: list[asyncio.Task[Any]] = []
 
     async def start(self, request: TurnRequest) -> Transport:
+        fault, self.fault = self.fault, None
+        if fault is not None:
+            raise fault
         self.started.append(request.run_id)
         self._run(self._rig, request, self.transport)
         return self.transport
@@ -131,6 +137,22 @@ class House:
         client = httpx2.AsyncClient(transport=transport, base_url="http://turnkeep.test", headers=headers)
         return await self.clients.enter_async_context(client)
 
+    @asynccontextmanager
+    async def wire(self, request: bytes) -> AsyncIterator[asyncio.StreamReader]:
+        """A connection below any client's level, with these bytes sent."""
+        reader, writer = await asyncio.open_unix_connection(self.socket)
+        writer.write(request)
+        try:
+            yield reader
+        finally:
+            writer.close()
+
+    def key(self, client: httpx2.AsyncClient, conversation_id: str) -> Key:
+        """A conversation of this browser."""
+        owner = self.parts.sessions.open(client.cookies["turnkeep_session"])
+        assert owner is not None
+        return Key(owner=owner, conversation_id=conversation_id)
+
     def plays(self, played: Script, *, hold: int | None = None) -> None:
         """What the model says from now on, and where it stops to wait."""
         self.dispatch.script = played
@@ -143,9 +165,10 @@ Change = Callable[[ApiParts], ApiParts]
 
 
 @asynccontextmanager
-async def running(folder: Path, change: Change = lambda parts: parts) -> AsyncIterator[House]:
+async def running(change: Change = lambda parts: parts) -> AsyncIterator[House]:
     """A house with changed parts, up as long as the context."""
     async with AsyncExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="turnkeep-"))  # short: a socket's path has a limit
         records = await stack.enter_async_context(await Records.in_memory())
         clock = StillClock()
         store, memory = MemoryRunStore(clock), MemoryRunStore(clock)
@@ -169,7 +192,7 @@ async def running(folder: Path, change: Change = lambda parts: parts) -> AsyncIt
             )
         )
         application = build(parts)
-        path = str(folder / "api.sock")
+        path = f"{folder}/api.sock"
         await stack.enter_async_context(served(application, path))
         clients = await stack.enter_async_context(AsyncExitStack())
         model = Model()

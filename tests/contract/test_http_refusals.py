@@ -1,0 +1,145 @@
+"""What is refused, and that every refusal has one shape and tells nothing."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from protocol.errors import HTTP_STATUS, ErrorKind, TurnkeepError
+from tests.contract.http_house import House, error, running
+
+RUN = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with running() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", ""]
+)
+async def test_a_body_is_json_whatever_it_is_called(house: House, content_type: str) -> None:
+    body = b'{"messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}'
+
+    response = await (await house.client()).post(
+        "/api/chat?stream=0", content=body, headers={"content-type": content_type}
+    )
+
+    assert response.json()["reply"] == "Hello, world"  # never 422
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400), (b"{", 400), (b"[]", 400), (b"null", 400), (b'{"message":NaN}', 400), (b'{"message":""}', 400),
+        (b'{"message":"hi","conversation_id":"a.b"}', 400), (b'{"message":"hi","assistant":"nobody"}', 400),
+        (b"\xff\xfe", 400), (b"\x1f\x8b", 400), (b'{"message":' + b"[" * 50 + b"]" * 50 + b"}", 400),
+        (json.dumps({"message": "x" * 4_001}).encode(), 400), (b'{"message":"' + b"x" * 1_048_577 + b'"}', 413),
+        (b'{"message":"' + b"x" * 3_000_000 + b'"}', 413), (b"[" * 1_000_000, 400),
+    ],
+    ids=range(15),
+)  # fmt: skip
+async def test_a_body_that_cannot_be_a_turn_is_refused(house: House, body: bytes, status: int) -> None:
+    response = await (await house.client()).post("/api/chat", content=body)
+
+    assert response.status_code == status  # [A6] REQ-A3 REQ-V1 FR48
+    assert error(response)["kind"] == {400: "invalid", 413: "too_large"}[status]
+    assert error(response)["retryable"] is False
+    assert await house.parts.records.unfinished(1 << 60, 10) == ()
+
+
+async def test_fields_nobody_knows_are_ignored(house: House) -> None:
+    body = {"message": "hi", "trigger": "submit-message", "top_k": 3, "context": {"passages": ["ground me"]}}
+
+    response = await (await house.client()).post("/api/chat?stream=0", json=body)
+
+    assert response.status_code == 200  # [A7] REQ-A7
+
+
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [("PUT", "/api/chat"), ("DELETE", "/api/chat/x/stream"), ("POST", "/api/chat/stream"), ("GET", "/api/chat/x/stop"),
+     ("POST", "/healthz"), ("PATCH", "/api/conversations")],
+)  # fmt: skip
+async def test_a_method_that_an_address_does_not_take_is_405(house: House, method: str, address: str) -> None:
+    response = await (await house.client()).request(method, address)
+
+    assert (response.status_code, error(response)["kind"]) == (405, "invalid")
+    assert response.headers["allow"]
+
+
+@pytest.mark.parametrize("kind", [*HTTP_STATUS])
+async def test_every_kind_has_its_status_and_the_one_shape(kind: ErrorKind) -> None:
+    async def refuse(*_: object) -> None:
+        raise TurnkeepError(kind, "No.", details={"more": "1"})
+
+    async with running(lambda parts: replace(parts, admit=refuse)) as house:
+        response = await (await house.client()).post("/api/chat", json={"message": "hi"})
+
+    assert response.status_code == HTTP_STATUS[kind]  # [E1] REQ-V1 REQ-V3 REQ-V4
+    assert error(response)["kind"] == kind
+    assert ("retry-after" in response.headers) is (response.status_code in (429, 503))
+    assert response.headers["cache-control"] == "no-store"
+
+
+async def test_a_fault_of_ours_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    secret = "postgresql://user:password@10.0.0.7/turnkeep said: hi"
+
+    async def fail(*_: object) -> None:
+        raise RuntimeError(secret)
+
+    async with running(lambda parts: replace(parts, admit=fail)) as house:
+        house.parts.dispatch.status = fail  # type: ignore[method-assign,assignment] # the same fault behind the other way in
+        response = await (await house.client()).post("/api/chat", json={"message": "hi"})
+
+    assert (response.status_code, error(response)) == (
+        500, {"kind": "unavailable", "message": "Something went wrong on our side.", "retryable": True},
+    )  # [E2] REQ-V5  # fmt: skip
+    assert "RuntimeError" in caplog.text
+    assert "password" not in caplog.text
+
+
+async def test_a_conversation_is_created_once_and_listed(house: House) -> None:
+    client, other = await house.client(), await house.client()
+
+    created = await client.post("/api/conversations", json={"id": "c1", "title": "One"})
+    again = await client.post("/api/conversations", json={"id": "c1", "title": "Other"})
+    minted = await client.post("/api/conversations")
+    taken = await other.post("/api/conversations", json={"id": "c1"})
+
+    assert (created.status_code, again.status_code, minted.status_code) == (201, 200, 201)
+    assert created.json() == again.json()
+    assert (created.json()["id"], created.json()["title"], created.json()["active_run_id"]) == ("c1", "One", None)
+    assert (taken.status_code, error(taken)["kind"]) == (409, "conflict")
+    listed = (await client.get("/api/conversations")).json()["conversations"]
+    assert {conversation["id"] for conversation in listed} == {"c1", minted.json()["id"]}  # REQ-O6
+
+
+@pytest.mark.parametrize("body", [b'{"id":"a.b"}', b'{"id":7}', b'{"titel":"x"}', b'{"title":7}', b"[]", b'{"id":""}'])
+async def test_other_routes_than_chat_refuse_fields_they_do_not_know(house: House, body: bytes) -> None:
+    response = await (await house.client()).post("/api/conversations", content=body)
+
+    assert (response.status_code, error(response)["kind"]) == (400, "invalid")
+
+
+async def test_messages_come_by_sequence_and_without_the_answer_that_is_being_written(house: House) -> None:
+    client = await house.client()
+    await client.post("/api/chat?stream=0", json={"message": "first", "conversation_id": "c1", "run_id": RUN})
+    house.plays(house.dispatch.script)
+    await client.post("/api/chat?stream=0", json={"message": "second", "conversation_id": "c1"})
+    address = "/api/conversations/c1/messages"
+
+    whole = (await client.get(address)).json()["messages"]
+    newest = (await client.get(f"{address}?limit=1&order=desc")).json()["messages"]
+
+    assert [message["sequence"] for message in whole] == [1, 2, 3, 4]  # [O2] REQ-O6
+    assert newest == whole[3:]
+    assert whole[0]["parts"] == [{"type": "text", "text": "first"}]
+    assert set(whole[1]) == {
+        "id", "sequence", "role", "run_id", "parts", "model", "outcome", "usage", "created_ms",
+    }  # fmt: skip
+    for query in ("limit=0", "limit=1001", "limit=x", "order=random", "limit=1&limit=2"):
+        assert (await client.get(f"{address}?{query}")).status_code == 400
