@@ -50,13 +50,14 @@ async def _carry_out(arguments: Namespace, settings: Settings) -> Switch:
         await store.get()  # unlike the watch, it says when there is no store
         await watch.refresh()
         if arguments.action != "status":
-            await watch.set(_changed(watch.current, arguments))
+            await watch.set(changed(watch.current, arguments))
         return watch.current
     finally:
         await client.close()
 
 
-def _changed(switch: Switch, arguments: Namespace) -> Switch:
+def changed(switch: Switch, arguments: Namespace) -> Switch:
+    """The switch after the command. Raises TurnkeepError: `invalid`."""
     match arguments.action:
         case "on":
             return ON
