@@ -42,6 +42,7 @@ async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher
     workflows = _workflows(core.settings)
     try:
         async with Dispatcher(_dispatch_parts(core, memory_store, workflows)) as dispatcher:
+            core.metrics.watch_breaker(lambda: dispatcher.breaker_open)
             ring = _ring(core.settings)
             parts = ApiParts(
                 records=core.records,

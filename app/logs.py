@@ -19,6 +19,8 @@ from app.settings import Settings
 
 # A handle or token of ours (payload, dot, signature), or a key of a provider.
 _SECRET = re.compile(r"[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{43}|\bsk-[A-Za-z0-9-]{8,}")
+# What uvicorn says when we leave a response incomplete on purpose, to make the client come back.
+_ABORTED = "ASGI callable returned without completing response."
 _CHATTY = ("alembic", "anthropic", "asyncio", "httpcore2", "httpx2", "sqlalchemy", "uvicorn")
 
 
@@ -47,6 +49,7 @@ def configure_logs(settings: Settings, role: str, stream: TextIO = sys.stderr) -
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
+    handler.addFilter(lambda record: record.msg != _ABORTED)
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level.upper())

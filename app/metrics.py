@@ -3,6 +3,8 @@
 A label never holds an id, an owner or a path: each is one of a few words of ours.
 """
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from dispatch.decide import Decision
@@ -41,11 +43,16 @@ class Metrics:
             "turnkeep_decisions", "Where turns were sent, and why", ["transport", "reason"], registry=registry
         )
         self._percent = Gauge("turnkeep_switch_percent", "Share of turns sent to Temporal", registry=registry)
+        self._breaker = Gauge("turnkeep_breaker_open", "1 while Temporal is taken to be away", registry=registry)
         self._allowed = Gauge("turnkeep_switch_allowed", "Owners named in the switch", registry=registry)
 
     def exposition(self) -> bytes:
         """All of it as text, for `/metrics`."""
         return generate_latest(self.registry)
+
+    def watch_breaker(self, is_open: Callable[[], bool]) -> None:
+        """Ask this whenever somebody looks."""
+        self._breaker.set_function(lambda: float(is_open()))
 
     def running(self, transport: Transport) -> Gauge:
         """The gauge of turns on a transport."""

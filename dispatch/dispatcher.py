@@ -86,6 +86,11 @@ class Dispatcher:
             loop.cancel()
         await self.drain()
 
+    @property
+    def breaker_open(self) -> bool:
+        """Whether turns run inline because Temporal does not answer. For metrics."""
+        return self._breaker.open
+
     async def drain(self) -> None:
         """Take no more turns and hand over those that run here, within the grace period. May be called again."""
         await self.decided()

@@ -19,6 +19,7 @@ from providers.choose import DEMO as DEMO_MODEL
 from records.migrate import upgrade
 
 _LOOPBACK = "127.0.0.1"
+_LEAVE_SECONDS = 2.0  # for a part of ours to exit after its own grace period
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,9 @@ async def run(settings: Settings, *, workers: int, output: Output) -> None:
         FolderInUse, UnusableFolder, PortTaken, PartFailed: it could not be started. Nothing is left running.
     """
     place = await _settle_down(settings, output)
-    supervisor = Supervisor(_stages(place, workers), output=output, grace_seconds=settings.grace_ms / 1_000)
+    supervisor = Supervisor(
+        _stages(place, workers), output=output, grace_seconds=settings.grace_ms / 1_000 + _LEAVE_SECONDS
+    )
     told = _stop_signals(supervisor)
     try:
         starting = asyncio.create_task(_start(place, supervisor))

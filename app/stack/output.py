@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 _COLOURS = (36, 33, 35, 32, 34, 31)
@@ -20,9 +21,10 @@ class Output:
         return self._stream.isatty()
 
     def say(self, name: str, line: str) -> None:
-        """Write one line."""
-        self._stream.write(f"{self._prefix(name)} {line}\n")
-        self._stream.flush()
+        """Write one line. Where nobody reads any more, it is dropped: a closed pager must not stop the stack."""
+        with suppress(BrokenPipeError):
+            self._stream.write(f"{self._prefix(name)} {line}\n")
+            self._stream.flush()
 
     async def echo(self, name: str, source: asyncio.StreamReader | None) -> None:
         """Write every line of a process, until its end."""

@@ -62,6 +62,9 @@ class Supervisor:
         if self._stopping.is_set():
             return
         child = self._children[part.name] = await start(part, self._output)
+        if self._stopping.is_set():  # told while it was being started: `stop` did not know of it
+            child.kill()
+            return
         await child.ready()
         self._output.say(OURSELVES, f"{part.name} is ready")
 

@@ -45,15 +45,22 @@ def test_readers_answers_and_the_switch_show() -> None:
     meter.readers(5)
     meter.answered("chat", 200, 12)
     metrics.switched(Switch(percent=10, allow=frozenset({"ann", "bob"})))
+    metrics.watch_breaker(lambda: True)
     metrics.decided(Decision(transport="inline", reason="not_in_canary"))
 
     assert lines(
-        metrics, "turnkeep_readers", "turnkeep_switch", "turnkeep_decisions", "turnkeep_answer_seconds_count"
+        metrics,
+        "turnkeep_readers",
+        "turnkeep_breaker",
+        "turnkeep_switch",
+        "turnkeep_decisions",
+        "turnkeep_answer_seconds_count",
     ) == [
         "turnkeep_readers 5.0",
         'turnkeep_answer_seconds_count{route="chat",status="200"} 1.0',
         'turnkeep_decisions_total{reason="not_in_canary",transport="inline"} 1.0',
         "turnkeep_switch_percent 10.0",
+        "turnkeep_breaker_open 1.0",
         "turnkeep_switch_allowed 2.0",
     ]
 
