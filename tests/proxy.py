@@ -2,44 +2,49 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from resp.address import Address
 
+Conversation = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
 
 class Proxy:
-    """Forwards a unix socket. While `held`, what the server says is kept back; `release` lets it through."""
+    """Forwards a unix socket."""
 
-    def __init__(self, upstream: Address, address: Address) -> None:
-        self.address = address
+    def __init__(self, upstream: Address) -> None:
+        self.address = upstream
         self._upstream = upstream
-        self._open = asyncio.Event()
-        self._open.set()
+        self._gates: set[asyncio.Event] = set()
         self._lines: set[asyncio.Task[None]] = set()
-        self._connections: set[asyncio.Task[None]] = set()
 
     def hold(self) -> None:
-        """Let commands reach the server, and no reply come back."""
-        self._open.clear()
+        """Of the connections there are, let commands reach the server and no reply come back."""
+        for gate in self._gates:
+            gate.clear()
 
     def release(self) -> None:
-        self._open.set()
+        """Let the replies kept back through."""
+        for gate in self._gates:
+            gate.set()
 
     def cut(self) -> None:
-        """Break every connection; new ones are forwarded again."""
+        """Break every connection; new ones are forwarded."""
         for line in self._lines:
             line.cancel()
 
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+        """Carry one connection until it ends or is cut."""
         far_reader, far_writer = await asyncio.open_unix_connection(self._upstream.path)
+        always, gate = asyncio.Event(), asyncio.Event()
+        always.set()
+        gate.set()
+        self._gates.add(gate)
         lines = {
-            asyncio.ensure_future(self._pass_on(reader, far_writer, gated=False)),
-            asyncio.ensure_future(self._pass_on(far_reader, writer, gated=True)),
+            asyncio.ensure_future(self._pass_on(reader, far_writer, always)),
+            asyncio.ensure_future(self._pass_on(far_reader, writer, gate)),
         }
         self._lines |= lines
         await asyncio.wait(lines, return_when=asyncio.FIRST_COMPLETED)
@@ -47,33 +52,48 @@ class Proxy:
             line.cancel()
         await asyncio.wait(lines)
         self._lines -= lines
-        self._connections.discard(task)
+        self._gates.discard(gate)
         for each in (writer, far_writer):
             each.transport.abort()
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, gated: bool) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
         with suppress(ConnectionError):
             while data := await reader.read(1 << 16):
-                if gated:
-                    await self._open.wait()
+                await gate.wait()
                 writer.write(data)
                 await writer.drain()
 
-    async def settled(self) -> None:
-        """Wait until every broken connection is gone."""
-        while self._connections:
-            await asyncio.wait(self._connections)
+
+@asynccontextmanager
+async def played(conversation: Conversation) -> AsyncIterator[Address]:
+    """A server whose part the test plays. Whoever connects must have left at the end."""
+    conversations: list[asyncio.Task[None]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        conversations.append(task)
+        await conversation(reader, writer)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    with tempfile.TemporaryDirectory(prefix="played-") as folder:
+        address = Address(path=str(Path(folder) / "socket"))
+        server = await asyncio.start_unix_server(serve, address.path)
+        try:
+            yield address
+        finally:
+            server.close()
+            await asyncio.gather(*conversations)
 
 
 @asynccontextmanager
 async def proxied(upstream: Address) -> AsyncIterator[Proxy]:
     """A proxy in front of a server."""
-    with tempfile.TemporaryDirectory(prefix="proxy-") as folder:
-        proxy = Proxy(upstream, Address(path=str(Path(folder) / "socket")))
-        server = await asyncio.start_unix_server(proxy.forward, proxy.address.path)
+    proxy = Proxy(upstream)
+    async with played(proxy.forward) as proxy.address:
         try:
             yield proxy
         finally:
-            server.close()
             proxy.cut()
-            await proxy.settled()

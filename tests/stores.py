@@ -26,6 +26,8 @@ from tests.servers import Server
 YEAR_MS = 366 * 24 * 3600 * 1000
 FIRST = Order(1, 0, 0)
 
+PATIENT = Bounds(connect=10, command=10, silence=20)  # a busy machine is no fault of the store's
+
 Reply = TypeVar("Reply")
 
 
@@ -42,10 +44,10 @@ class ManualClock:
         return self.at_ms
 
 
-class Expiring(Protocol):
-    """Names what of a run would go away by itself."""
+class Remains(Protocol):
+    """Names what is stored of a run, and whether it would go away by itself."""
 
-    async def __call__(self, run_id: str) -> list[str]: ...
+    async def __call__(self, run_id: str) -> dict[str, bool]: ...
 
 
 @dataclass
@@ -55,7 +57,7 @@ class World:
     store: RunStore
     source: FrameSource
     limited: Callable[[int, int], RunStore]  # a store with other limits: the log's, and the reserve in it
-    expiring: Expiring
+    remains: Remains
     pass_ms: Callable[[int], None]  # moves the clock where it is ours; a server's moves by itself
     runs: Iterator[str] = field(default_factory=lambda: (f"run{number}" for number in count(1)))
     owners: Iterator[str] = field(default_factory=lambda: (f"owner{number}" for number in count(1)))
@@ -111,21 +113,20 @@ def memory_world() -> World:
     def pass_ms(milliseconds: int) -> None:
         clock.at_ms += milliseconds
 
-    async def expiring(run_id: str) -> list[str]:
-        before = await store.view(run_id)
+    async def remains(run_id: str) -> dict[str, bool]:
         clock.at_ms += YEAR_MS
-        return [] if await store.view(run_id) is not None or before is None else [run_id]
+        return {} if await store.view(run_id) is None else {run_id: False}
 
     def limited(most: int, reserve: int) -> RunStore:
         return MemoryRunStore(clock, max_log_bytes=most, reserve_bytes=reserve)
 
-    return World(store=store, source=store, limited=limited, expiring=expiring, pass_ms=pass_ms)
+    return World(store=store, source=store, limited=limited, remains=remains, pass_ms=pass_ms)
 
 
 def redis_world(client: Client, push: PushConnection, keys: Keys) -> World:
-    async def expiring(run_id: str) -> list[str]:
+    async def remains(run_id: str) -> dict[str, bool]:
         names = await client.execute("KEYS", f"{keys.prefix}{{{run_id}}}*")
-        return [name.decode() for name in names if await client.execute("PTTL", name) != -1]
+        return {name.decode(): await client.execute("PTTL", name) != -1 for name in names}
 
     def limited(most: int, reserve: int) -> RunStore:
         return RedisRunStore(client, push, keys=keys, max_log_bytes=most, reserve_bytes=reserve)
@@ -134,7 +135,7 @@ def redis_world(client: Client, push: PushConnection, keys: Keys) -> World:
         store=RedisRunStore(client, push, keys=keys),
         source=RedisFrameSource(client, push, keys=keys),
         limited=limited,
-        expiring=expiring,
+        remains=remains,
         pass_ms=lambda _: None,
     )
 
@@ -151,7 +152,7 @@ async def world(request: pytest.FixtureRequest, keys: Keys) -> AsyncIterator[Wor
 
 
 @asynccontextmanager
-async def world_at(address: Address, keys: Keys, *, bounds: Bounds | None = None) -> AsyncIterator[World]:
+async def world_at(address: Address, keys: Keys, *, bounds: Bounds = PATIENT) -> AsyncIterator[World]:
     """A world of its own at a server, or at a proxy in front of it."""
     client, push = Client(address, bounds=bounds), PushConnection(address, bounds=bounds, ping_seconds=0.05)
     try:
@@ -162,7 +163,7 @@ async def world_at(address: Address, keys: Keys, *, bounds: Bounds | None = None
 
 
 @asynccontextmanager
-async def client_at(address: Address, *, bounds: Bounds | None = None) -> AsyncIterator[Client]:
+async def client_at(address: Address, *, bounds: Bounds = PATIENT) -> AsyncIterator[Client]:
     """A client of its own."""
     client = Client(address, bounds=bounds)
     try:

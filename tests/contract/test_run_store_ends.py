@@ -135,20 +135,19 @@ async def test_finishing_before_the_seal_is_our_mistake(world: World) -> None:
 async def test_a_run_expires_after_its_end_and_not_before(world: World) -> None:
     """S12, C7: retention counts from finish."""
     run_id = await world.opened()
-    assert await world.expiring(run_id) == []
+    assert set((await world.remains(run_id)).values()) == {False}
     grip = (await world.won(run_id)).grip
     await world.store.append(grip, frames(0, b"a", delta=b"d", ledger={"1.0": b"x"}))
     await world.store.stop(run_id)
     await world.store.seal(grip, frames(1), b"seal", stop_seen=True)
-    assert await world.expiring(run_id) == []
+    assert set((await world.remains(run_id)).values()) == {False}
 
     await world.store.finish(grip, frames(1, b"z"), "stopped", 30)
     await world.store.release(grip, b"result", FIRST)
 
-    while await world.store.view(run_id) is not None:
-        world.pass_ms(10)
-    assert await world.store.read(run_id, 0, 1000) is None
-    assert await world.expiring(run_id) == []  # nothing is left behind, not the result that came last either
+    while await world.remains(run_id):  # until nothing is left behind, not even the result that came last
+        pass
+    assert (await world.store.view(run_id), await world.store.read(run_id, 0, 1000)) == (None, None)
 
 
 async def test_a_watcher_hears_a_stop(world: World) -> None:
