@@ -5,6 +5,7 @@ anything that depends on it begins: tools start after their intents are in the l
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,7 @@ from engine import calls, checkpoint, slicing, step, turn
 from engine.settle import STOPPED
 from engine.values import Advance, CallModel, RunTools, Settle, Turn
 from protocol.checkpoint import TurnState
-from protocol.errors import LostClaim
+from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
 from protocol.json import Json
 from protocol.model import ModelRequest
@@ -23,7 +24,7 @@ from runner import mailbox, settlement
 from runner.parts import Chosen, Parts
 from runner.port import Job
 from runner.work import Work, call_model, call_tool, hold_lease, note_running, when_draining
-from runner.writer import FrameWriter, LogFull
+from runner.writer import FrameWriter, DoesNotFit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,11 @@ class Drive:
             if self._brief.claimed.stop:
                 advance = turn.end_at_once(advance, STOPPED)
             return await self._loop(advance)
+        except asyncio.CancelledError:
+            # The process ends before the step does. Without the lease the next attempt need not wait for it to lapse.
+            with suppress(StoreUnavailable):
+                await self._parts.store.release(self._grip, None, self._brief.job.order)
+            raise
         finally:
             await self._parts.store.unwatch_stop(self._grip.run_id)
             await work.close()
@@ -86,7 +92,7 @@ class Drive:
                 return self._result("ended", advance.turn, settled.frames, status=settled.seal.outcome.status)
             try:
                 await self._write(advance)
-            except LogFull:
+            except DoesNotFit:
                 advance = turn.give_up(now, "too_large", "The answer is larger than a run may be.")
                 continue
             now = advance.turn

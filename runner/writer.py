@@ -27,8 +27,8 @@ class _Piece:
     done: "asyncio.Future[None] | None" = None
 
 
-class LogFull(Exception):
-    """These frames do not fit into the run's byte budget. They were not taken; the turn can still end in good order."""
+class DoesNotFit(Exception):
+    """A frame is too large, or the run's byte budget is used up. Nothing was taken; the turn can end in good order."""
 
 
 class FrameWriter:
@@ -50,14 +50,14 @@ class FrameWriter:
         self._broken: Exception | None = None
 
     def put(self, frames: tuple[Frame, ...]) -> None:
-        """Hand in frames. They are sent in the background. Raises LogFull."""
+        """Hand in frames. They are sent in the background. Raises DoesNotFit."""
         if frames:
             self._add(self._piece(frames))
 
     async def commit(self, frames: tuple[Frame, ...], delta: bytes | None, ledger: dict[str, bytes]) -> None:
         """Hand in frames with what must be durable together with them, and wait until all is in the log.
 
-        Raises LogFull at once, LostClaim or StoreUnavailable later.
+        Raises DoesNotFit at once, LostClaim or StoreUnavailable later.
         """
         piece = self._piece(frames)
         piece.delta = delta
@@ -79,9 +79,12 @@ class FrameWriter:
             raise self._broken
 
     def _piece(self, frames: tuple[Frame, ...]) -> _Piece:
-        payload = b"".join(sse.encode(self.next_index + at, frame) for at, frame in enumerate(frames))
+        try:
+            payload = b"".join(sse.encode(self.next_index + at, frame) for at, frame in enumerate(frames))
+        except sse.FrameTooLarge:
+            raise DoesNotFit from None
         if len(payload) > self._room:
-            raise LogFull
+            raise DoesNotFit
         self._room -= len(payload)
         self.next_index += len(frames)
         return _Piece(len(frames), payload)

@@ -119,7 +119,7 @@ async def test_cut_off_at_any_write_the_next_attempt_ends_the_turn(name: str, wr
 
 
 async def test_cut_off_twice_in_one_step_each_withdrawal_is_shown_once() -> None:
-    """C2: one reset-step for each attempt that left frames of an unfinished step, and no second start-step."""
+    """C2 [L8]: one reset-step for each attempt that left frames of an unfinished step, and no second start-step."""
     script = parse_script((TURNS / "chunk_joins.jsonl").read_text())
     async with await Records.in_memory() as records:
         clock = StillClock()
@@ -138,7 +138,7 @@ async def test_cut_off_twice_in_one_step_each_withdrawal_is_shown_once() -> None
 
 
 async def test_an_asked_step_is_neither_asked_again_nor_reset() -> None:
-    """C1: after the boundary only the missing outputs are appended, and a call that must not be repeated is not."""
+    """C1 [L9]: after the boundary only the missing outputs are appended, and a call that must not be repeated is not."""
     script = parse_script((TURNS / "parallel_tools.jsonl").read_text())
     async with await Records.in_memory() as records:
         clock = StillClock()

@@ -75,6 +75,7 @@ def test_a_foreign_object_and_an_unknown_type_raise() -> None:
 
 
 def test_a_frame_over_the_limit_raises() -> None:
+    """[F7] FR48"""
     fits: Frame = {"type": "text-delta", "id": "t1", "delta": "x" * (sse.FRAME_BYTES - 200)}
     assert len(sse.encode(0, fits)) <= sse.FRAME_BYTES
     with pytest.raises(sse.FrameTooLarge):
