@@ -24,7 +24,7 @@ from runner import mailbox, settlement
 from runner.parts import Chosen, Parts
 from runner.port import Job
 from runner.work import Work, call_model, call_tool, hold_lease, note_running, when_draining
-from runner.writer import FrameWriter, DoesNotFit
+from runner.writer import DoesNotFit, FrameWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
