@@ -25,10 +25,14 @@ def text_of(message: JsonObject) -> str:
 
 
 def turn_start(messages: Sequence[JsonObject]) -> int:
-    """The index of the last plain user message: one that a person wrote, not the results of tools. -1 without one."""
+    """The index of the last user message with words of a person, -1 without one.
+
+    Results of tools may stand before the words: a turn that ended in mid-tool has the next question in the same message,
+    because providers want the roles to alternate.
+    """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.get("role") == "user" and not any(block.get("type") == "tool_result" for block in blocks(message)):
+        if message.get("role") == "user" and any(block.get("type") != "tool_result" for block in blocks(message)):
             return index
     return -1
 
