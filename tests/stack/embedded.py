@@ -7,11 +7,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import psutil
@@ -22,16 +22,17 @@ from frames.sse import Parser
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0  # for anything: two cores may be shared with other tests
 LOOK_SECONDS = 0.05
+FIFTH = 5  # the run is under way by then, and far from its end
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A stream as far as it was read. `ended` says that it was closed properly."""
+    """A stream as far as it was read: to its end, until the server cut it, or until we left."""
 
     handle: str
     transport: str
     frames: tuple[dict[str, Any], ...]
-    ended: bool
+    how: Literal["ended", "cut", "left"]
 
 
 class Stack:
@@ -136,15 +137,15 @@ class Stack:
                 assert time.monotonic() < deadline, expected
                 self._said.wait(LOOK_SECONDS)  # nothing tells when another process has seen it
 
-    def ask(self, text: str, *, most: int = 10**6) -> Answer:
-        """Ask, and read so many frames of the answer."""
+    def ask(self, text: str, *, leave_after: int | None = None, then: Callable[[], object] = bool) -> Answer:
+        """Ask and read the answer: all of it, or so many frames. `then` is called with the fifth frame."""
         with self.client.stream("POST", "/api/chat", json={"message": text}) as response:
-            return _read(response, most)
+            return _read(response, leave_after, then)
 
     def resume(self, answer: Answer, *, start: int) -> Answer:
         """Come back to an answer."""
         with self.client.stream("GET", f"/api/chat/{answer.handle}/stream", params={"startIndex": start}) as response:
-            return _read(response, 10**6)
+            return _read(response, None, bool)
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -168,18 +169,30 @@ def running_stack(folder: Path) -> Iterator[Stack]:
         stack.client.close()
 
 
-def _read(response: httpx2.Response, most: int) -> Answer:
+def _read(response: httpx2.Response, leave_after: int | None, then: Callable[[], object]) -> Answer:
     assert response.status_code == 200, response.read()
-    parser, frames, ended = Parser(), [], False
-    for piece in response.iter_raw():
-        for event in parser.feed(piece):
-            ended = event.data == "[DONE]"
-            if not ended:
-                frames.append(json.loads(event.data))
-        if ended or len(frames) >= most:
-            break
+    frames: list[dict[str, Any]] = []
+    how: Literal["ended", "cut", "left"] = "left"
+    try:
+        for data in _events(response):
+            if data == "[DONE]":
+                how = "ended"
+                break
+            frames.append(json.loads(data))
+            if len(frames) == FIFTH:
+                then()
+            if len(frames) == leave_after:
+                break
+    except httpx2.RemoteProtocolError:
+        how = "cut"
     headers = response.headers
-    return Answer(headers["x-workflow-run-id"], headers.get("x-turnkeep-transport", ""), tuple(frames[:most]), ended)
+    return Answer(headers["x-workflow-run-id"], headers.get("x-turnkeep-transport", ""), tuple(frames), how)
+
+
+def _events(response: httpx2.Response) -> Iterator[str]:
+    parser = Parser()
+    for piece in response.iter_raw():
+        yield from (event.data for event in parser.feed(piece))
 
 
 def _is(process: psutil.Process, name: str) -> bool:

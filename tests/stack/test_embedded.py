@@ -24,17 +24,23 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
-def ending(answer: Answer) -> tuple[str, bool, list[str]]:
-    finishes = [str(frame["finishReason"]) for frame in answer.frames if frame["type"] == "finish"]
-    return (answer.transport, answer.ended, finishes)
+def ending(answer: Answer) -> tuple[str, list[str]]:
+    """How the stream ended, and the run in it."""
+    return (answer.how, [str(frame["finishReason"]) for frame in answer.frames if frame["type"] == "finish"])
 
 
-DURABLE = ("workflow", True, ["stop"])
-INLINE = ("inline", True, ["stop"])
+WELL = ("ended", ["stop"])
+
+
+def asked(stack: Stack) -> str:
+    """Ask, see that it is answered, and tell how."""
+    answer = stack.ask(QUESTION)
+    assert ending(answer) == WELL
+    return answer.transport
 
 
 def test_it_answers_durably_at_the_address_it_prints(stack: Stack) -> None:
-    assert ending(stack.ask(QUESTION)) == DURABLE
+    assert asked(stack) == "workflow"
     assert "the answers are a demo's" in stack.output
 
 
@@ -50,24 +56,34 @@ def test_a_second_start_in_the_same_folder_is_refused_and_told_why(stack: Stack)
 
 
 def test_the_death_of_the_api_leaves_a_durable_turn_running(stack: Stack) -> None:
-    cut = stack.ask(QUESTION, most=5)
+    cut = stack.ask(QUESTION, leave_after=5)
 
     stack.kill("api")
     stack.says("api was killed by SIGKILL")
     rest = stack.resume(cut, start=5)  # the connection waits for the new process; the socket is the supervisor's
 
-    assert ending(rest)[1:] == (True, ["stop"])  # REQ-E10
+    assert ending(rest) == WELL  # REQ-E10
     assert (cut.frames + rest.frames) == stack.resume(cut, start=0).frames
 
 
+def test_an_api_that_is_told_to_stop_aborts_its_streams_and_the_next_one_has_the_rest(stack: Stack) -> None:
+    cut = stack.ask(QUESTION, then=stack.parts("api")[0].terminate)
+    stack.says("api ended with code 0")
+
+    assert cut.how == "cut"  # a clean end would look like the end of the answer
+    rest = stack.resume(cut, start=len(cut.frames))
+    assert ending(rest) == WELL
+    assert cut.frames + rest.frames == stack.resume(cut, start=0).frames
+
+
 def test_the_death_of_workers_is_survived_by_their_turns(stack: Stack) -> None:
-    cut = stack.ask(QUESTION, most=5)
+    cut = stack.ask(QUESTION, leave_after=5)
 
     stack.kill("worker")
     stack.says("worker-1 is ready", times=2)
     stack.says("worker-2 is ready", times=2)
 
-    assert ending(stack.resume(cut, start=5))[1:] == (True, ["stop"])  # REQ-C12
+    assert ending(stack.resume(cut, start=5)) == WELL  # REQ-C12
 
 
 def test_the_death_of_valkey_loses_no_frame(stack: Stack) -> None:
@@ -77,29 +93,29 @@ def test_the_death_of_valkey_loses_no_frame(stack: Stack) -> None:
     stack.says("valkey is ready", times=2)
 
     assert stack.resume(before, start=0).frames == before.frames
-    assert ending(stack.ask(QUESTION)) == DURABLE
+    assert asked(stack) == "workflow"
 
 
 def test_without_temporal_turns_run_inline_and_with_it_durably_again(stack: Stack) -> None:
     stack.parts("temporal")[0].suspend()
     stack.until_dispatch(breaker="open")
-    assert ending(stack.ask(QUESTION)) == INLINE  # REQ-F4
+    assert asked(stack) == "inline"  # REQ-F4
 
     stack.kill("temporal")
     stack.says("temporal is ready", times=2)
     stack.until_dispatch(breaker="closed")
 
-    assert ending(stack.ask(QUESTION)) == DURABLE
+    assert asked(stack) == "workflow"
 
 
 def test_the_switch_of_the_command_line_is_seen(stack: Stack) -> None:
     assert stack.command_line("dispatch", "off") == '{"switch": "off"}\n'
     stack.until_dispatch(switch="off")  # REQ-F2
-    assert ending(stack.ask(QUESTION)) == INLINE
+    assert asked(stack) == "inline"
 
     assert stack.command_line("dispatch", "on") == '{"switch": "on"}\n'
     stack.until_dispatch(switch="on")
-    assert ending(stack.ask(QUESTION)) == DURABLE
+    assert asked(stack) == "workflow"
 
 
 def test_a_smoke_turn_crosses_slices(stack: Stack) -> None:
@@ -111,18 +127,18 @@ def test_a_smoke_turn_crosses_slices(stack: Stack) -> None:
 
 def test_nothing_outlives_a_killed_supervisor_and_the_next_start_goes_on(stack: Stack) -> None:
     before, url = stack.ask(QUESTION), stack.url
-    cut = stack.ask(QUESTION, most=5)
+    cut = stack.ask(QUESTION, leave_after=5)
 
     assert stack.crash() == []
     stack.start()
 
     assert stack.url == url
     assert stack.resume(before, start=0).frames == before.frames
-    assert ending(stack.resume(cut, start=0))[1:] == (True, ["stop"])
+    assert ending(stack.resume(cut, start=0)) == WELL
 
 
 def test_it_stops_and_leaves_nothing(stack: Stack) -> None:
-    stack.ask(QUESTION, most=5)
+    stack.ask(QUESTION, leave_after=5)
     parts = stack.process.children()
 
     assert stack.stop(signal.SIGINT) == 0
