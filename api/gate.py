@@ -89,6 +89,14 @@ class Gate:
         row = await self._parts.records.run(run_id)
         return row if row is not None and row.tenant == self._parts.tenant else None
 
+    async def find(self, run_id: str) -> tuple[Place, RunView] | None:
+        """Where the run's log is, if anywhere. The memory place first: it answers without a round trip."""
+        for place in (self._parts.memory, self._parts.primary):
+            view = await place.store.view(run_id)
+            if view is not None:
+                return place, view
+        return None
+
     async def locate(self, run_id: str) -> tuple[Place, RunView]:
         """Where the run's log is.
 
@@ -96,10 +104,9 @@ class Gate:
             TurnkeepError: `not_found`; `gone`, with the conversation and message to read instead, where the run ended
                 and its log is not kept any more; `unavailable` where it lives and its log is not here (yet).
         """
-        for place in (self._parts.memory, self._parts.primary):  # memory first: it answers without a round trip
-            view = await place.store.view(run_id)
-            if view is not None:
-                return place, view
+        found = await self.find(run_id)
+        if found is not None:
+            return found
         row = await self.row(run_id)
         if row is None:
             raise not_found()

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from api.callers import caller_of
 from api.errors import json_response, not_found
 from api.gate import Gate, Grant
-from api.ports import ApiParts, Place
+from api.ports import ApiParts
 from checkpoints.port import RunView
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
@@ -33,7 +33,7 @@ def run_routes(parts: ApiParts, gate: Gate) -> APIRouter:
         row = await gate.row(grant.run_id)
         if row is None:
             raise not_found()
-        found = await _find(parts, grant.run_id)
+        found = await gate.find(grant.run_id)
         if found is None:
             return json_response(_without_log(row))
         place, view = found
@@ -65,14 +65,6 @@ async def _stop_without_log(gate: Gate, grant: Grant) -> JsonObject:
         # could not be recorded must not look like one that was.
         raise TurnkeepError("unavailable", "The stop could not be recorded yet.")
     return {"success": True, "status": row.status, "ended": True}
-
-
-async def _find(parts: ApiParts, run_id: str) -> tuple[Place, RunView] | None:
-    for place in (parts.memory, parts.primary):
-        view = await place.store.view(run_id)
-        if view is not None:
-            return place, view
-    return None
 
 
 def _with_log(row: Run, view: RunView) -> JsonObject:

@@ -44,17 +44,24 @@ async def test_an_operator_sees_and_sets_the_switch(house: House) -> None:
     assert (await client.post("/internal/smoke?mode=x")).status_code == 400
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [None, "", TOKEN, f"bearer {TOKEN}", f"Bearer {TOKEN}x", f"Bearer  {TOKEN}", "Bearer", "Basic x", "Bearer \u00e9"],
-)
-async def test_without_the_token_nothing_internal_answers(house: House, authorization: str | None) -> None:
+async def test_without_the_token_nothing_internal_answers(house: House) -> None:
     client = await house.client()
-    headers = {} if authorization is None else {b"authorization": authorization.encode("latin-1")}
 
-    for method, name in INTERNAL:
-        response = await client.request(method, f"/internal/{name}", headers=headers)
-        assert (response.status_code, error(response)["kind"]) == (401, "unauthenticated")  # REQ-W5 REQ-W1
+    for given in (
+        "",
+        TOKEN,
+        f"bearer {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer  {TOKEN}",
+        "Bearer",
+        "Basic x",
+        "Bearer \u00e9",
+    ):
+        headers = {b"authorization": given.encode("latin-1")} if given else {}
+        for method, name in INTERNAL:
+            response = await client.request(method, f"/internal/{name}", headers=headers)
+            assert (given, response.status_code) == (given, 401)  # REQ-W5 REQ-W1
+            assert error(response)["kind"] == "unauthenticated"
     assert house.dispatch.switch == {"switch": "on"}
 
 

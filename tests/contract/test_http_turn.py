@@ -145,7 +145,9 @@ async def test_the_same_run_id_is_the_same_run_live_and_after(house: House) -> N
     assert after.content == whole  # REQ-C3 REQ-Z22
     assert pieces(from_the_third.content) == pieces(whole)[3:]
     assert (await client.post("/api/chat", json=ASKED, headers={"last-event-id": "12"})).status_code == 204
-    assert house.dispatch.started == [RUN]
+    view = await house.rig.store.view(RUN)
+    assert view is not None
+    assert (view.attempt, house.model.gaps) == (1, 2)  # one execution, whoever started it how often
 
 
 async def test_a_request_that_lost_its_process_before_dispatch_is_taken_up_again(house: House) -> None:
