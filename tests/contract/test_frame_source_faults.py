@@ -71,6 +71,42 @@ async def test_a_connection_that_died_silently_is_found(valkey: Server, keys: Ke
         await lost.wait()
 
 
+async def test_listening_over_a_connection_that_just_broke_ends_in_a_loss(valkey: Server, keys: Keys) -> None:
+    """F1: not confirmed is not promised."""
+    async with proxied(valkey.address) as proxy, world_at(proxy.address, keys) as world:
+        grip = (await world.running()).grip
+        lost, heard = asyncio.Event(), asyncio.Event()
+        world.source.on_lost(lost.set)
+        await world.source.subscribe("run", lambda _: None)
+
+        proxy.cut()
+        await world.source.subscribe(grip.run_id, lambda _: heard.set())
+
+        await lost.wait()
+        await until_available(lambda: world.store.append(grip, frames(0, b"a")))
+        await heard.wait()
+
+
+async def test_what_was_under_way_is_not_heard_after_leaving(valkey: Server, keys: Keys) -> None:
+    async with (
+        proxied(valkey.address) as proxy,
+        world_at(proxy.address, keys) as readers,
+        world_at(valkey.address, keys) as writers,
+    ):
+        grip = (await writers.running()).grip
+        heard: list[Pushed] = []
+        await readers.source.subscribe(grip.run_id, heard.append)
+
+        proxy.hold()
+        await writers.store.append(grip, frames(0, b"a"))
+        leaving = asyncio.ensure_future(readers.source.unsubscribe(grip.run_id))
+        await asyncio.sleep(0)  # it has left, the server has not heard of it
+        proxy.release()
+
+        await leaving
+        assert heard == []
+
+
 async def test_any_number_of_readers_shares_one_connection(valkey: Server, keys: Keys) -> None:
     """LAW-P8."""
     async with client_at(valkey.address) as direct, world_at(valkey.address, keys) as world:
@@ -94,6 +130,8 @@ async def test_a_channel_that_the_server_takes_away_is_asked_for_again() -> None
                 writer.write(b">3\r\n$10\r\nssubscribe\r\n$1\r\nc\r\n:1\r\n")
                 if asked.empty():
                     writer.write(b">3\r\n$12\r\nsunsubscribe\r\n$1\r\nc\r\n:0\r\n")
+                else:
+                    writer.write(b">3\r\n$10\r\nssubscribe\r\n$1\r\nc\r\n:1\r\n")  # once too often does no harm
                 asked.put_nowait(data)
 
     async with played(play) as address:
