@@ -19,6 +19,12 @@ async def turns(count: int) -> None:
         await future
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let everything else in the loop go on until it has come to this."""
+    while not condition():
+        await turns(1)
+
+
 class ScriptedSource:
     """Logs in memory. Pushes wait in `pushes` until the test delivers them; `delays` says how long each call takes."""
 
@@ -84,7 +90,10 @@ class ScriptedSource:
                 entries.append(Entry(end, end - begin, payload))
                 room -= len(payload)
             begin = end
-        return Page(entries=tuple(entries), next=len(log), first=self.first, ended=run_id in self.ended)
+        page = Page(entries=tuple(entries), next=len(log), first=self.first, ended=run_id in self.ended)
+        self.calls["page"] += 1
+        await turns(next(self.delays))  # the page is on its way, and may be old when it arrives
+        return page
 
     async def _answer(self, call: str) -> None:
         self.calls[call] += 1
