@@ -67,7 +67,7 @@ async function introduce() {
   document.title = title;
   const note = model === "demo"
     ? "Demo answers (no model key): scripted, or quoted from the documentation."
-    : `Answers are written by ${model} and can be wrong.`;
+    : `Answers are written by ${model || "a model"} and can be wrong.`;
   say(at("disclosure"), note);
   at("starters").replaceChildren(...starters.map((text) => element("li", {}, button(text, () => begin(text)))));
 }
