@@ -156,12 +156,11 @@ class RedisRunStore:
         return await self._client.run(script, keys, verb, _name(grip), *frames, *settings, *extra)
 
     async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
-        result = () if committed is None else (committed,)
-        arguments = (_name(grip), order.generation, order.slice, *result)
-        return bool(await self._client.run(_RELEASE, (self._keys.meta(grip.run_id),), *arguments))
+        result = () if committed is None else (self._keys.result(order.generation, order.slice), committed)
+        return bool(await self._client.run(_RELEASE, (self._keys.meta(grip.run_id),), _name(grip), *result))
 
     async def committed(self, run_id: str, generation: int, slice_number: int) -> bytes | None:
-        field = f"slice:{generation}:{slice_number}"
+        field = self._keys.result(generation, slice_number)
         reply: bytes | None = await self._client.execute("HGET", self._keys.meta(run_id), field)
         return reply
 

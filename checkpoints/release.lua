@@ -1,5 +1,5 @@
--- Give up the lease: KEYS meta. ARGV grip, generation, slice, result (left out where there is none). Returns 1, or 0 where
--- the grip is not the newest.
+-- Give up the lease: KEYS meta. ARGV grip, and field and content of the slice's result where there is one. Returns 1, or 0
+-- where the grip is not the newest.
 --
 -- The slice's result goes in with the release: were they two writes, a worker killed in between would leave a slice that is
 -- free but not finished, and its next attempt would run what is done already (C17).
@@ -9,7 +9,7 @@ if run[1] ~= ARGV[1] and run[2] ~= ARGV[1] then
 end
 -- The grip goes, too: a renewal that was under way must not bring the lease back and make the next slice wait for nobody.
 redis.call('HSET', KEYS[1], 'grip', '', 'released', ARGV[1], 'lease', 0)
-if ARGV[4] then
-  redis.call('HSET', KEYS[1], 'slice:' .. ARGV[2] .. ':' .. ARGV[3], ARGV[4])
+if ARGV[2] then
+  redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 end
 return 1

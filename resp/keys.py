@@ -16,6 +16,10 @@ class Keys:
         """Hash: state, claim, counters, stop, and the results of slices."""
         return f"{self.prefix}{{{run_id}}}:meta"
 
+    def result(self, generation: int, slice_number: int) -> str:
+        """Field of `meta`: what a slice returned."""
+        return f"slice:{generation}:{slice_number}"
+
     def request(self, run_id: str) -> str:
         """String: the turn as the route prepared it."""
         return f"{self.prefix}{{{run_id}}}:request"
