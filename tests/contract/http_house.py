@@ -76,7 +76,7 @@ class BenchDispatch:
         self.transport: Transport = "workflow"
         self.script = saying("Hello", ", ", "world")
         self.fault: Exception | None = None  # what the next start dies of
-        self.started: list[str] = []
+        self.requests: list[TurnRequest] = []
         self.nudged: list[str] = []
         self.switch: JsonObject = {"switch": "on"}
         self._rig = rig
@@ -87,13 +87,17 @@ class BenchDispatch:
         fault, self.fault = self.fault, None
         if fault is not None:
             raise fault
-        self.started.append(request.run_id)
+        self.requests.append(request)
         self._run(self._rig, request, self.transport)
         return self.transport
 
     async def start_memory(self, request: TurnRequest) -> None:
-        self.started.append(request.run_id)
+        self.requests.append(request)
         self._run(self._memory, request, "inline")
+
+    @property
+    def started(self) -> list[str]:
+        return [request.run_id for request in self.requests]
 
     def _run(self, rig: Rig, request: TurnRequest, mode: Transport) -> None:
         job = Job(run_id=request.run_id, order=Order(1, 0, 1), mode=mode)
@@ -172,7 +176,7 @@ async def running(change: Change = lambda parts: parts) -> AsyncIterator[House]:
         records = await stack.enter_async_context(await Records.in_memory())
         clock = StillClock()
         store, memory = MemoryRunStore(clock), MemoryRunStore(clock)
-        hubs = Hub(store), Hub(memory)
+        hubs = Hub(store, round_seconds=0.02), Hub(memory, round_seconds=0.02)
         rig = Rig(records=records, clock=clock, store=store)
         dispatch = BenchDispatch(rig, Rig(records=records, clock=clock, store=memory))
         ids = count(1)

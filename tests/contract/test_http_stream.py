@@ -86,6 +86,19 @@ async def test_an_aborted_connection_is_closed_without_the_last_chunk(house: Hou
     assert not rest.endswith(b"0\r\n\r\n")
 
 
+async def test_a_stream_whose_log_is_lost_is_aborted_and_the_reader_told_when_it_comes_back(house: House) -> None:
+    client = await house.client()
+
+    async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
+        await stream.until(b'"one"')
+        house.rig.store._runs.clear()  # type: ignore[attr-defined] # as after a store that lost everything
+        with pytest.raises(httpx2.RemoteProtocolError):  # not ended: that would look like success
+            await stream.rest()
+    again = await client.get(f"/api/chat/{stream.headers['x-workflow-run-id']}/stream", params={"startIndex": 6})
+
+    assert (again.status_code, error(again)["retryable"]) == (503, True)  # FR06: no open, silent stream
+
+
 async def test_a_connection_serves_again_after_a_stream_that_ended(house: House) -> None:
     house.model.release()
     body = b'{"message":"hi"}'

@@ -160,3 +160,13 @@ async def test_a_request_that_lost_its_process_before_dispatch_is_taken_up_again
     assert (lost.status_code, error(lost)["kind"]) == (500, "unavailable")
     assert types(again.content)[-1] == "finish"  # [A3] FR13
     assert house.dispatch.started == [RUN]
+
+
+async def test_what_a_client_says_was_said_counts_only_while_nothing_is_stored(house: House) -> None:
+    client = await house.client()
+    said = [{"role": "user", "content": "before"}, {"role": "assistant", "content": "yes"}]
+
+    for _ in range(2):
+        await client.post("/api/chat", json={"message": "hi", "conversation_id": "c1", "context": {"history": said}})
+
+    assert [list(request.stateless_history) for request in house.dispatch.requests] == [said, []]  # REQ-A6 REQ-Z9
