@@ -23,6 +23,7 @@ from bench.runs import claimed_runs, finish_runs
 from checkpoints.port import Append, Appended, Grip
 from checkpoints.redis import RedisRunStore
 from frames.tokens import KeyRing, ResumeClaims, ResumeTokens
+from protocol.errors import StoreUnavailable
 from resp.address import Address
 from resp.client import Client
 from resp.keys import Keys
@@ -178,19 +179,30 @@ class _Bench:
     async def _write(self, contender: Contender, rate: float, seconds: float) -> None:
         runs = len(contender.held)
         due, total, begun = 0, int(runs * rate * seconds), time.monotonic()
+        waiting: list[list[bytes]] = [[] for _ in range(runs)]
         async with asyncio.TaskGroup() as group:
             while due < total:
                 while due < min(total, (time.monotonic() - begun) * runs * rate):
-                    group.create_task(self._append(contender, due % runs))
-                    due += 1
+                    run, due = due % runs, due + 1
+                    index, contender.next[run] = contender.next[run], contender.next[run] + 1
+                    waiting[run].append(stamped(index, time.monotonic_ns()))
+                    if len(waiting[run]) == 1:
+                        group.create_task(self._send(contender.held[run], index, waiting[run]))
                 await asyncio.sleep(0.001)
 
-    async def _append(self, contender: Contender, run: int) -> None:
-        # One run's appends leave in the order of their tasks, on one connection: none waits for the one before.
-        index, contender.next[run] = contender.next[run], contender.next[run] + 1
-        payload = stamped(index, time.monotonic_ns())
-        reply = await self.store.append(contender.held[run], Append(start=index, count=1, payload=payload))
-        assert reply == Appended(index + 1, stop=False)
+    async def _send(self, held: Grip, start: int, waiting: list[bytes]) -> None:
+        """As a worker does it: one append of a run under way, and what comes meanwhile gathered for the next."""
+        while waiting:
+            append = Append(start=start, count=len(waiting), payload=b"".join(waiting))
+            try:
+                reply = await self.store.append(held, append)
+            except (
+                StoreUnavailable
+            ):  # a busy neighbour took the machine for a second; the same append again is harmless
+                continue
+            assert reply == Appended(start + append.count, stop=False)
+            start += append.count
+            del waiting[: append.count]
 
     def _requests(self, contender: Contender) -> list[bytes]:
         tokens = ResumeTokens(KeyRing.of(self.deployment.secret))
