@@ -101,7 +101,9 @@ class Runner:
     async def _history(self, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
         turns = assistant.effective_limits.history_turns
         stored = await self._parts.records.history(request.tenant, request.conversation_id, request.sequence, turns)
-        return reconstruct([_said(message) for message in stored], request.text, turns=turns)
+        # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
+        said = [_said(message) for message in stored] or [_claimed(entry) for entry in request.stateless_history]
+        return reconstruct(said, request.text, turns=turns)
 
 
 def _plan(brief: Brief) -> Plan:
@@ -126,6 +128,10 @@ def _plan(brief: Brief) -> Plan:
 def _said(message: HistoryMessage) -> Said:
     text = "".join(str(part["text"]) for part in message.parts if part["type"] == "text")
     return Said(message.role, text, message.provider)
+
+
+def _claimed(entry: JsonObject) -> Said:
+    return Said(str(entry["role"]), str(entry["content"]))
 
 
 def _refused(refused: Refused) -> SliceResult:

@@ -88,6 +88,7 @@ class Rig:
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
+    choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
     _owners: "count[int]" = field(default_factory=lambda: count(1))
 
     @property
@@ -108,7 +109,7 @@ class Rig:
             store=self.store,
             records=self.records,
             assistants={"bench": self.assistant},
-            choose=lambda _assistant, _request: Chosen(provider, "scripted"),
+            choose=self.choose or (lambda _assistant, _request: Chosen(provider, "scripted")),
             clock=self.clock,
             new_owner=lambda: f"owner-{next(self._owners)}",
             fault=self.fault,
