@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from app.clock import SystemClock
 from app.metrics import Metrics
 from app.observe import CountedRunner, RunObserver
-from app.settings import Settings
+from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel
@@ -20,7 +20,7 @@ from checkpoints.port import RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
 from providers.choose import SCRIPTED, Providers
-from providers.script import Script, load_scripts
+from providers.script import Script, ScriptError, load_scripts
 from records.records import Records
 from resp.address import parse_address
 from resp.client import Client
@@ -72,6 +72,11 @@ class Core:
         )
         return CountedRunner(Runner(parts), self.metrics)
 
+    def model_of(self, assistant: Assistant) -> str:
+        """The model that answers for an assistant. Raises TurnkeepError: `not_configured`."""
+        model = assistant.model or self.settings.model
+        return self.providers.choose(model, require_model=assistant.require_model)[1]
+
     def _choose(self, assistant: Assistant, request: TurnRequest) -> Chosen:
         model = f"{SCRIPTED}{request.script}" if request.script else assistant.model or self.settings.model
         return Chosen(*self.providers.choose(model, require_model=assistant.require_model))
@@ -79,12 +84,16 @@ class Core:
 
 @asynccontextmanager
 async def core(settings: Settings) -> AsyncIterator[Core]:
-    """Everything that is shared, closed at the end. Nothing is connected yet: each part connects when it is used."""
+    """Everything that is shared, closed at the end. Nothing is connected yet: each part connects when it is used.
+
+    Raises:
+        RefusedSettings: the scripted turns cannot be read, or the one that is named as the model is not among them.
+    """
+    scripts = _scripts(settings)
     address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
     client = Client(address, jitter=random.random)
     push = PushConnection(address, jitter=random.random)
     anthropic = _anthropic(settings)
-    scripts = load_scripts(TURNS)
     try:
         async with Records(settings.database_url) as records:
             yield Core(
@@ -105,6 +114,16 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
         await client.close()
         if anthropic is not None:
             await anthropic.aclose()
+
+
+def _scripts(settings: Settings) -> Mapping[str, Script]:
+    try:
+        scripts = load_scripts(TURNS, *([Path(settings.scripts)] if settings.scripts else []))
+    except ScriptError as error:
+        raise RefusedSettings(f"TURNKEEP_SCRIPTS: {error}") from None
+    if settings.model.startswith(SCRIPTED) and settings.model.removeprefix(SCRIPTED) not in scripts:
+        raise RefusedSettings("CHAT_MODEL: there is no scripted turn of this name")
+    return scripts
 
 
 def _anthropic(settings: Settings) -> "AnthropicProvider | None":

@@ -37,7 +37,7 @@ class Settings(BaseModel):
         "whether turns run durably while nobody has set the switch; unset, on outside production",
         allowed=", ".join(SWITCH_WORDS),
     )
-    host: str = text("TURNKEEP_LISTEN_HOST", "127.0.0.1", "address the API listens on", r"^\S+$")
+    host: str = text("TURNKEEP_LISTEN_HOST", "127.0.0.1", "address to listen on", r"^\S+$")
     port: int = number("TURNKEEP_LISTEN_PORT", 8_000, "port the API listens on; 0 takes a free one", (0, 65_535))
     internal_token: Secret = secret(
         "INTERNAL_API_TOKEN", None, "guards `/internal/*`; unset, those routes do not exist"
@@ -84,8 +84,14 @@ class Settings(BaseModel):
     model: str = word(
         "CHAT_MODEL",
         "claude-opus-4-8",
-        "`claude-*`, `stub-chat-v1` or `demo`",
-        pattern=r"^(claude-[\w.-]+|stub-chat-v1|demo)$",
+        "`claude-*`, `stub-chat-v1`, `demo`, or `scripted:` and the name of a scripted turn",
+        pattern=r"^(claude-[\w.-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)$",
+    )
+    scripts: str = text(
+        "TURNKEEP_SCRIPTS",
+        "",
+        "folder of scripted turns (`*.jsonl`) besides those that ship; `demo` plays one where its `input` is asked",
+        r"",
     )
     max_tokens: int | None = number("CHAT_MAX_TOKENS", None, "of one model call; unset, the profile's", (1, 8_192))
     timeout_ms: int | None = number("CHAT_TIMEOUT_MS", None, "of one model call; unset, the profile's", (250, 60_000))
@@ -112,7 +118,7 @@ class Settings(BaseModel):
         "TURNKEEP_LOG_FORMAT", "auto", "`auto` is pretty on a terminal and JSON elsewhere"
     )
     worker_metrics_port: int = number(
-        "TURNKEEP_WORKER_METRICS_PORT", 0, "port of a worker's `/metrics` on loopback; 0 serves none", (0, 65_535)
+        "TURNKEEP_WORKER_METRICS_PORT", 0, "port of a worker's `/metrics`; 0 serves none", (0, 65_535)
     )
 
     _notes: tuple[str, ...] = PrivateAttr(())

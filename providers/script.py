@@ -140,12 +140,10 @@ def parse_script(text: str) -> Script:
     return Script(name=header.name, input=header.input, calls=calls)
 
 
-def load_scripts(folder: Path) -> dict[str, Script]:
-    """All `*.jsonl` of a folder by name, but not the frames recorded beside them. Raises ScriptError."""
+def load_scripts(*folders: Path) -> dict[str, Script]:
+    """All `*.jsonl` of the folders by name, but not the frames recorded beside them. Raises ScriptError."""
     scripts: dict[str, Script] = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        if path.name.endswith(".frames.jsonl"):
-            continue
+    for path in (path for folder in folders for path in _files(folder)):
         try:
             script = parse_script(path.read_text(encoding="utf-8"))
         except ScriptError as error:
@@ -154,6 +152,12 @@ def load_scripts(folder: Path) -> dict[str, Script]:
             raise ScriptError(f"{path.name}: another script is called {script.name!r}")
         scripts[script.name] = script
     return scripts
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise ScriptError(f"{folder}: there is no such folder")
+    return sorted(path for path in folder.glob("*.jsonl") if not path.name.endswith(".frames.jsonl"))
 
 
 def _line(shape: type[Shape], number: int, line: str) -> Shape:

@@ -1,0 +1,50 @@
+"""What the processes are made of, where a setting names a file of the deployment's own."""
+
+from pathlib import Path
+
+import pytest
+
+from app.compose import core
+from app.settings import RefusedSettings, Settings
+
+SCRIPT = (
+    '{"v": 1, "name": "own", "input": "Hello?"}\n{"events": [{"type": "text", "text": "Hello."}, {"type": "stop"}]}\n'
+)
+
+
+def settings_of(folder: Path, model: str = "demo") -> Settings:
+    database = f"sqlite+aiosqlite:///{folder / 'records.sqlite3'}"
+    return Settings.read({"TURNKEEP_SCRIPTS": str(folder), "CHAT_MODEL": model, "TURNKEEP_DATABASE_URL": database})
+
+
+async def test_a_scripted_turn_of_the_deployments_own_stands_beside_those_that_ship(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text(SCRIPT)
+    async with core(settings_of(tmp_path, "scripted:own")) as parts:
+        names = set(parts.scripts)
+
+    assert {"own", "smoke", "count"} <= names
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "why"),
+    [
+        (SCRIPT, "scripted:other", "CHAT_MODEL: there is no scripted turn of this name"),
+        (SCRIPT.replace("own", "smoke"), "demo", "TURNKEEP_SCRIPTS: own.jsonl: another script is called 'smoke'"),
+        ("{}", "demo", "TURNKEEP_SCRIPTS: own.jsonl: line 1: v: Field required"),
+    ],
+)
+async def test_a_scripted_turn_that_cannot_be_played_refuses_to_start(
+    tmp_path: Path, text: str, model: str, why: str
+) -> None:
+    (tmp_path / "own.jsonl").write_text(text)
+    with pytest.raises(RefusedSettings) as refused:
+        async with core(settings_of(tmp_path, model)):
+            pass
+
+    assert str(refused.value) == why
+
+
+async def test_a_folder_that_is_not_there_refuses_to_start(tmp_path: Path) -> None:
+    with pytest.raises(RefusedSettings, match="there is no such folder"):
+        async with core(settings_of(tmp_path / "none")):
+            pass
