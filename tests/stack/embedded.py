@@ -36,10 +36,11 @@ class Answer:
 
 
 class Stack:
-    """One start after the other in the same folder. It dies with the tests, however they end."""
+    """One start after the other in the same folder, with these settings. It dies with the tests, however they end."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
+        self._settings = settings
         self.client = httpx2.Client(timeout=SECONDS)
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
@@ -51,7 +52,7 @@ class Stack:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "TURNKEEP_STATE_DIR": str(self.folder)}
+        return {"PATH": os.environ["PATH"], "TURNKEEP_STATE_DIR": str(self.folder), **self._settings}
 
     @property
     def url(self) -> str:
@@ -157,9 +158,9 @@ class Stack:
 
 
 @contextmanager
-def running_stack(folder: Path) -> Iterator[Stack]:
+def running_stack(folder: Path, **settings: str) -> Iterator[Stack]:
     """A started stack, killed at the end if it still runs."""
-    stack = Stack(folder)
+    stack = Stack(folder, **settings)
     try:
         stack.start()
         yield stack
