@@ -126,10 +126,6 @@ class Operations:
     meter: Meter = field(default_factory=Uncounted)
 
 
-async def admit_all(_owner: str, _assistant: Assistant) -> None:
-    """No gate."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiParts:
     """Everything the application calls."""
@@ -145,8 +141,7 @@ class ApiParts:
     clock: Clock
     new_id: Callable[[], str]  # a fresh lower-case UUID
     random_bytes: Callable[[int], bytes]
-    admit: Callable[[str, Assistant], Awaitable[None]] = admit_all  # quota, configuration: raises TurnkeepError
-    model_of: Callable[[Assistant], str] = lambda assistant: assistant.model  # who will answer, as the page tells it
+    model_of: Callable[[Assistant], str]  # who will answer; raises TurnkeepError: `not_configured`
     pages: Path | None = None  # the chat page's files
     tenant: str = ""
     default_sdk: Sdk = 7

@@ -44,10 +44,10 @@ class Turns:
 
         Raises:
             TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering; `not_found` for a
-                conversation or run id that is not the caller's; `unavailable`; what a gate raises.
+                conversation or run id that is not the caller's; `not_configured`; `unavailable`.
         """
         assistant = self._assistant(body.assistant)
-        await self._parts.admit(caller.owner, assistant)
+        self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
         request = self._request(caller, body, assistant)
         beginning = await self._parts.records.begin(self._begin(request, body, assistant))
         grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)

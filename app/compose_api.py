@@ -56,6 +56,7 @@ async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher
                 clock=core.clock,
                 new_id=lambda: str(uuid4()),
                 random_bytes=secrets.token_bytes,
+                model_of=core.model_of,
                 pages=ROOT / "web",
                 default_sdk=cast("Sdk", core.settings.sdk),  # within its bounds
                 limits=Limits(prestream_ms=core.settings.prestream_ms, heartbeat_ms=core.settings.comment_ms),

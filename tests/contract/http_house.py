@@ -192,6 +192,7 @@ async def running(change: Change = lambda parts: parts) -> AsyncIterator[House]:
                 default_assistant="bench",
                 clock=clock,
                 new_id=lambda: f"00000000-0000-4000-8000-{next(ids):012x}",
+                model_of=lambda _: "scripted",
                 random_bytes=lambda size: next(ids).to_bytes(size, "big"),
             )
         )

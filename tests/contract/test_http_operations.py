@@ -139,7 +139,7 @@ async def test_the_page_is_served_under_a_strict_policy(tmp_path: Path) -> None:
 async def test_the_default_assistant_introduces_itself(house: House) -> None:
     response = await (await house.client()).get("/api/assistant")
 
-    assert response.json() == {"name": "bench", "title": "Bench", "starters": [], "model": ""}
+    assert response.json() == {"name": "bench", "title": "Bench", "starters": [], "model": "scripted"}
 
 
 async def test_every_route_is_described(house: House) -> None:

@@ -73,11 +73,11 @@ async def test_without_a_secret_there_is_no_handle_but_stop_and_status_by_run_id
         assert (await client.get("/api/chat/a.b/stream")).status_code == 404
 
 
-async def test_a_gate_refuses_before_anything_is_written() -> None:
-    async def closed(owner: str, assistant: Assistant) -> None:
+async def test_a_turn_that_no_model_could_answer_is_refused_before_anything_is_written() -> None:
+    def without_key(assistant: Assistant) -> str:
         raise TurnkeepError("not_configured", f"{assistant.name} needs a model's key.")
 
-    async with running(lambda parts: replace(parts, admit=closed)) as house:
+    async with running(lambda parts: replace(parts, model_of=without_key)) as house:
         client = await house.client()
 
         response = await client.post("/api/chat", json=ASKED)
