@@ -10,6 +10,7 @@ from temporalio.client import Client
 from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
 from app.compose import core
+from app.metrics import Metrics
 from app.settings import Settings
 from workflows.connection import connect
 
@@ -27,7 +28,7 @@ async def work(settings: Settings, ready_fd: int | None) -> None:
     """
     async with core(settings) as parts:
         if settings.worker_metrics_port:
-            start_http_server(settings.worker_metrics_port, "127.0.0.1", parts.metrics.registry)
+            _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)
         activities = SliceActivities(runner=parts.runner(parts.store), store=parts.store, drain=asyncio.Event())
         limits = WorkerSettings(
@@ -51,6 +52,13 @@ async def _temporal(settings: Settings) -> Client:
         except ConnectionError:
             logger.warning("waiting for Temporal")
             await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _serve_metrics(settings: Settings, metrics: Metrics) -> None:
+    try:
+        start_http_server(settings.worker_metrics_port, settings.host, metrics.registry)
+    except OSError:
+        logger.warning("port %d is taken, probably by another worker: no metrics here", settings.worker_metrics_port)
 
 
 def _announce(ready_fd: int | None) -> None:

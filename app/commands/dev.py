@@ -7,11 +7,10 @@ from argparse import ArgumentParser, Namespace
 from app.settings import read_settings
 from app.stack.embedded import run as run_stack
 from app.stack.lock import FolderInUse
-from app.stack.output import Output
+from app.stack.output import OURSELVES, Output
 from app.stack.part import PartFailed
 from app.stack.ports import PortTaken
 from app.stack.state import UnusableFolder
-from app.stack.supervisor import OURSELVES
 
 
 def configure(parser: ArgumentParser) -> None:

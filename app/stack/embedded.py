@@ -1,20 +1,18 @@
 """The embedded stack put together: its folder, its addresses, its stages."""
 
-import asyncio
 import os
-import signal
 import socket
 from dataclasses import dataclass
 
 from app.settings import Settings, environment_with
 from app.stack.lock import FolderLock, lock_folder
-from app.stack.output import Output
+from app.stack.output import OURSELVES, Output
 from app.stack.parts.own import api, worker
 from app.stack.parts.temporal import temporal
 from app.stack.parts.valkey import valkey
 from app.stack.ports import free_port, listen
 from app.stack.state import StateFolder, kept_secrets, open_folder, remember, remembered
-from app.stack.supervisor import OURSELVES, Stages, Supervisor
+from app.stack.supervisor import Stages, Supervisor
 from providers.choose import DEMO as DEMO_MODEL
 from records.migrate import upgrade
 
@@ -50,28 +48,10 @@ async def run(settings: Settings, *, workers: int, output: Output) -> None:
         FolderInUse, UnusableFolder, PortTaken, PartFailed: it could not be started. Nothing is left running.
     """
     place = await _settle_down(settings, output)
-    supervisor = Supervisor(
-        _stages(place, workers), output=output, grace_seconds=settings.grace_ms / 1_000 + _LEAVE_SECONDS
-    )
-    told = _stop_signals(supervisor)
-    try:
-        starting = asyncio.create_task(_start(place, supervisor))
-        await asyncio.wait({starting, told}, return_when=asyncio.FIRST_COMPLETED)
-        if starting.done():
-            await starting
-            _welcome(place, settings, output)
-            await told
-        else:
-            starting.cancel()
-        output.say(OURSELVES, "stopping")
-    finally:
-        place.listener.close()
-        await supervisor.stop()
-
-
-async def _start(place: Place, supervisor: Supervisor) -> None:
     await upgrade(place.variables["TURNKEEP_DATABASE_URL"])
-    await supervisor.start()
+    grace_seconds = settings.grace_ms / 1_000 + _LEAVE_SECONDS
+    supervisor = Supervisor(_stages(place, workers), output=output, grace_seconds=grace_seconds)
+    await supervisor.run(ready=lambda: _welcome(place, settings, output), leaving=place.listener.close)
 
 
 async def _settle_down(settings: Settings, output: Output) -> Place:
@@ -113,23 +93,6 @@ def _stages(place: Place, workers: int) -> Stages:
         tuple(worker(number, environment=ours, inherited=inherited) for number in range(1, workers + 1)),
         (api(place.listener.fileno(), place.address, environment=ours, inherited=inherited),),
     )
-
-
-def _stop_signals(supervisor: Supervisor) -> asyncio.Future[None]:
-    """Resolved by the first signal. The next one ends all parts without asking."""
-    loop = asyncio.get_running_loop()
-    told: asyncio.Future[None] = loop.create_future()
-
-    def tell() -> None:
-        if told.done():
-            supervisor.kill()
-        else:
-            told.set_result(None)
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored: under nohup
-            loop.add_signal_handler(number, tell)
-    return told
 
 
 def _welcome(place: Place, settings: Settings, output: Output) -> None:

@@ -6,18 +6,21 @@ The others go on meanwhile: every part finds the ones it needs again by itself.
 """
 
 import asyncio
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Sequence
 
-from app.stack.output import Output
+from app.stack.output import OURSELVES, Output
 from app.stack.part import Child, Part, PartFailed, start
-
-OURSELVES = "turnkeep"
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _STEADY_SECONDS = 10.0  # who lived this long died of something else than its start
 _LAST_CHANCE_SECONDS = 2.0  # for a part whose turn to stop comes after the grace period is used up
 
 Stages = Sequence[Sequence[Part]]
+
+
+def _nothing() -> None:
+    pass
 
 
 class Supervisor:
@@ -30,6 +33,28 @@ class Supervisor:
         self._children: dict[str, Child] = {}
         self._keepers: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
+
+    async def run(self, *, ready: Callable[[], None] = _nothing, leaving: Callable[[], None] = _nothing) -> None:
+        """Start all parts, call `ready`, keep them alive until SIGINT or SIGTERM, call `leaving`, stop them.
+
+        A second signal ends all of them at once.
+
+        Raises:
+            PartFailed: where one does not come up. Nothing is left running.
+        """
+        told = self._stop_signals()
+        starting = asyncio.create_task(self.start())
+        try:
+            await asyncio.wait({starting, told}, return_when=asyncio.FIRST_COMPLETED)
+            if starting.done():
+                await starting
+                ready()
+                await told
+            starting.cancel()
+            self._output.say(OURSELVES, "stopping")
+        finally:
+            leaving()
+            await self.stop()
 
     async def start(self) -> None:
         """Start all parts.
@@ -57,6 +82,22 @@ class Supervisor:
         self._stopping.set()
         for child in self._children.values():
             child.kill()
+
+    def _stop_signals(self) -> asyncio.Future[None]:
+        """Resolved by the first signal."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[None] = loop.create_future()
+
+        def tell() -> None:
+            if told.done():
+                self.kill()
+            else:
+                told.set_result(None)
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored: under nohup
+                loop.add_signal_handler(number, tell)
+        return told
 
     async def _bring_up(self, part: Part) -> None:
         if self._stopping.is_set():
