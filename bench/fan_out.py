@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from bench.bare_hub import BareHub
+from bench.counting import stamped
 from bench.figures import percentile, spread
 from bench.processes import Deployment, Usage, deploy, serving_api
-from bench.readers import Connect, Readers, Seen, stamped
+from bench.readers import Connect, Readers, Seen
 from bench.report import Bound, Check, Row, Section, compared
 from bench.runs import claimed_runs, finish_runs
 from checkpoints.port import Append, Appended, Grip
@@ -157,8 +158,8 @@ class _Bench:
         await self._arrived(contender)
         cpu = contender.usage.cpu_seconds - cpu
         seen = self.readers.seen()
-        contender.p50.append(percentile(seen.delays, 50) / 1e3)
-        contender.p99.append(percentile(seen.delays, 99) / 1e3)
+        contender.p50.append(percentile(seen.delays.found, 50) / 1e3)
+        contender.p99.append(percentile(seen.delays.found, 99) / 1e3)
         contender.cpu.append(cpu / (contender.written - first) * 1e6)
         self.readers_share.append(seen.cpu_seconds / seen.seconds)
 

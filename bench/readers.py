@@ -1,16 +1,13 @@
-"""A process of readers: thousands of event streams on raw sockets, every index checked, every delay taken.
+"""A process of readers: thousands of event streams on raw sockets.
 
-It stands in for browsers, so it does as little as it can for a frame, and tells its own CPU time: where that comes near one
-core, the figures are its own and not the server's. Stamps are nanoseconds of the system's monotonic clock, which all
-processes share; a frame carries the one of its append in its text, as `stamped` writes it.
+It stands in for browsers and tells its own CPU time: where that comes near one core, the figures are its own and not the
+server's. What is counted of a stream is in `bench/counting.py`.
 """
 
-import re
 import resource
 import selectors
 import socket
 import time
-from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,19 +15,12 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final
 
-from frames import sse
+from bench.counting import Delays, Group, Stream
 
 AT_ONCE: Final = 200  # connections opened before their answers are awaited: the listener's queue holds about a thousand
 _READ_BYTES: Final = 256 * 1024
 _LONGEST_WAIT: Final = 0.05
 _ANSWER_SECONDS: Final = 30.0
-_FRAME: Final = re.compile(rb'id: (\d+)\n(?:event: text-delta\ndata: \{[^@\n]*"@(\d+) |event: finish\n)')
-_DONE: Final = sse.DONE + b"\r\n0\r\n\r\n"  # and the end of a body in chunks: a clean end, nothing was cut off
-
-
-def stamped(index: int, now_ns: int) -> bytes:
-    """A finished frame of the usual size that tells when it was written."""
-    return sse.encode(index, {"type": "text-delta", "id": "t1", "delta": f"@{now_ns} of the next few words"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,25 +44,12 @@ class Tell:
     """Tell what was seen."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Group:
-    """What the streams of one group have got so far, all of them together."""
-
-    streams: int = 0
-    frames: int = 0
-    gaps: int = 0
-    duplicates: int = 0
-    heartened: int = 0  # streams that got a heartbeat
-    finished: int = 0  # ended by `finish`, [DONE] and the last chunk
-    cut: int = 0  # ended otherwise
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The counts of all groups; since the last mark: delays in nanoseconds, and the CPU and wall seconds of the readers."""
+    """The counts of all groups; since the last mark: the delays, and the CPU and wall seconds of the readers."""
 
     groups: dict[str, Group]
-    delays: "array[int]"
+    delays: Delays
     cpu_seconds: float
     seconds: float
 
@@ -109,16 +86,6 @@ class Readers:
             self._process.kill()
 
 
-@dataclass(slots=True, kw_only=True)
-class _Stream:
-    socket: socket.socket
-    group: Group
-    opened: bool = False
-    heartened: bool = False
-    expected: int = 0
-    rest: bytes = b""  # read, but not the whole of a frame
-
-
 def _read_for_ever(pipe: Connection) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -131,8 +98,7 @@ class _Loop:
     pipe: Connection
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     groups: dict[str, Group] = field(default_factory=dict)
-    delays: "array[int]" = field(default_factory=lambda: array("q"))
-    since_ns: int = 0
+    delays: Delays = field(default_factory=Delays)
     cpu_before: float = 0.0
     marked: float = 0.0
 
@@ -148,8 +114,7 @@ class _Loop:
             case Connect():
                 self.pipe.send(self._connect(order))
             case Mark(since_ns):
-                self.delays = array("q")
-                self.since_ns = since_ns
+                self.delays = Delays(since_ns)
                 self.cpu_before, self.marked = time.process_time(), time.monotonic()
             case Tell():
                 cpu, seconds = time.process_time() - self.cpu_before, time.monotonic() - self.marked
@@ -166,62 +131,31 @@ class _Loop:
                     return next(f"no stream: {stream.rest!r}" for stream in opened if not stream.opened)
         return ""
 
-    def _open(self, address: tuple[str, int], request: bytes, group: Group) -> _Stream:
+    def _open(self, address: tuple[str, int], request: bytes, group: Group) -> Stream:
         connection = socket.create_connection(address, timeout=_ANSWER_SECONDS)
         connection.sendall(request)
         connection.setblocking(False)
-        stream = _Stream(socket=connection, group=group)
+        stream = Stream(group)
         group.streams += 1
         self.selector.register(connection, selectors.EVENT_READ, stream)
         return stream
 
     def _turn(self) -> None:
         for key, _ in self.selector.select(_LONGEST_WAIT):
-            if key.data is not None:
-                self._read(key.data)
+            if isinstance(key.fileobj, socket.socket):
+                self._read(key.fileobj, key.data)
 
-    def _read(self, stream: _Stream) -> None:
+    def _read(self, connection: socket.socket, stream: Stream) -> None:
         try:
-            data = stream.socket.recv(_READ_BYTES)
+            data = connection.recv(_READ_BYTES)
         except BlockingIOError:
             return
         except ConnectionError:
             data = b""
-        now = time.monotonic_ns()
-        if not data:
-            self._close(stream, clean=False)
-            return
-        data = stream.rest + data
-        if not stream.opened:
-            stream.opened = data.startswith(b"HTTP/1.1 200") and b"\r\n\r\n" in data
-        whole = data.rfind(b"\n\n") + 2
-        if whole > 1:
-            self._take(stream, data[:whole], now)
-        stream.rest = data[whole:] if whole > 1 else data
-        if stream.rest.endswith(b"0\r\n\r\n"):
-            self._close(stream, clean=data.endswith(_DONE))
-
-    def _take(self, stream: _Stream, data: bytes, now: int) -> None:
-        group, since = stream.group, self.since_ns
-        for index, stamp in _FRAME.findall(data):
-            number = int(index)
-            if number != stream.expected:
-                if number > stream.expected:
-                    group.gaps += 1
-                else:
-                    group.duplicates += 1
-            stream.expected = number + 1
-            group.frames += 1
-            if stamp and int(stamp) >= since:
-                self.delays.append(now - int(stamp))
-        if not stream.heartened and sse.HEARTBEAT in data:
-            stream.heartened = True
-            group.heartened += 1
-
-    def _close(self, stream: _Stream, *, clean: bool) -> None:
-        self.selector.unregister(stream.socket)
-        stream.socket.close()
-        if clean:
-            stream.group.finished += 1
+        if data:
+            stream.feed(data, time.monotonic_ns(), self.delays)
         else:
-            stream.group.cut += 1
+            stream.end()
+        if stream.ended:
+            self.selector.unregister(connection)
+            connection.close()
