@@ -119,10 +119,7 @@ class Hub:
         return due
 
     async def _look_after(self, run: WatchedRun) -> bool:
-        try:
-            return await (self._fill(run) if run.watched else self._leave(run))
-        except StoreUnavailable:
-            return False
+        return await (self._fill(run) if run.watched else self._leave(run))
 
     async def _subscribe(self, run: WatchedRun) -> None:
         async with run.lock:
@@ -134,7 +131,7 @@ class Hub:
     async def _leave(self, run: WatchedRun) -> bool:
         async with run.lock:
             if run.subscribed and not run.watched:
-                run.subscribed = False  # whatever becomes of the call: who comes next subscribes again
+                run.subscribed = False
                 await self._source.unsubscribe(run.id)
             if not run.watched:  # somebody may have come while we waited
                 self._runs.pop(run.id, None)

@@ -19,7 +19,9 @@ class FrameSource(Protocol):
 
     async def subscribe(self, run_id: str, listener: Listener) -> None: ...
 
-    async def unsubscribe(self, run_id: str) -> None: ...
+    async def unsubscribe(self, run_id: str) -> None:
+        """Deliver no more of this run. Never raises."""
+        ...
 
     def on_lost(self, callback: Callable[[], None]) -> None:
         """Register what to do when pushes may have been missed (a reconnect): fill every run from the log."""

@@ -68,9 +68,9 @@ class Ring:
         return self._joined[1]
 
     def _join(self, index: int) -> bytes:
-        payloads: list[bytes] = []
-        for first, payload in reversed(self._entries):
-            payloads.append(without(payload, max(0, index - first)))
-            if first <= index:
-                break
+        payloads, at = [], -1
+        while (entry := self._entries[at])[0] > index:
+            payloads.append(entry[1])
+            at -= 1
+        payloads.append(without(entry[1], index - entry[0]))
         return b"".join(reversed(payloads))

@@ -71,8 +71,9 @@ class ScriptedSource:
         self.listeners[run_id] = listener
 
     async def unsubscribe(self, run_id: str) -> None:
-        await self._answer("unsubscribe")
+        self.calls["unsubscribe"] += 1
         self.listeners.pop(run_id, None)
+        await turns(next(self.delays))
 
     def on_lost(self, callback: Callable[[], None]) -> None:
         self.lost.append(callback)

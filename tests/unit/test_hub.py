@@ -123,7 +123,29 @@ async def test_a_long_wait_after_a_short_one_is_long(hub: Hub, source: ScriptedS
     await other.next(LONG)
     assert await other.next(0.002) is None  # so the first wait's time is over
     assert not waiting.done()
-    waiting.cancel()
+    source.append("r", 1)
+    source.deliver_all()
+    await waiting
+    assert await other.next(0) is not None
+
+
+async def test_a_timer_that_finds_nobody_waiting_is_harmless(hub: Hub, source: ScriptedSource) -> None:
+    viewer, other = await hub.attach("r", 3), await hub.attach("r", 3)
+    waiting = asyncio.create_task(viewer.next(0.001))
+    await turns(1)
+    source.append("r", 1)
+    source.deliver_all()
+    await waiting
+    await other.next(LONG)
+    assert [await other.next(0.002), await viewer.next(0.001)] == [None, None]
+
+
+async def test_an_ended_run_is_not_read_again(hub: Hub, source: ScriptedSource) -> None:
+    source.append("r", 0, ended=True)
+    await hub.attach("r", 0)
+    reads = source.calls["read"]
+    await hub.tend()
+    assert source.calls["read"] == reads
 
 
 async def test_a_cancelled_wait_loses_nothing(hub: Hub, source: ScriptedSource) -> None:
@@ -153,18 +175,24 @@ async def test_the_run_is_left_when_its_last_viewer_leaves(hub: Hub, source: Scr
     assert "r" in source.listeners
     second.close()
     second.close()
+    listener = source.listeners["r"]
     await hub.tend()
     assert source.listeners == {}
+    source.append("r", 1)
+    listener(source.pushes[0])  # it was on its way when we left
 
 
-async def test_a_stopping_process_aborts_every_viewer(hub: Hub) -> None:
+async def test_a_stopping_process_aborts_every_viewer(hub: Hub, source: ScriptedSource) -> None:
     viewer = await hub.attach("r", 3)
     waiting = asyncio.create_task(viewer.next(LONG))
     await turns(1)
     hub.abort_all()
     with pytest.raises(Aborted):
         await waiting
-    with pytest.raises(Aborted):
+    source.logs.clear()
+    for _ in range(MISSING_READS):
+        await hub.tend()
+    with pytest.raises(Aborted):  # whatever else is to be said of the run
         await viewer.next(LONG)
     assert await refused(hub, "r", 0) == ("unavailable", {})
 
