@@ -5,6 +5,7 @@ while the run is still on its way to whoever executes it.
 """
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.types import ASGIApp
@@ -12,12 +13,14 @@ from starlette.types import ASGIApp
 from api.bodies import parse_object, read_body
 from api.callers import Caller
 from api.chat_body import ChatBody, parse_chat
-from api.gate import Gate
+from api.gate import Gate, gone
 from api.ports import ApiParts
 from api.reading import BEGINNING, Readers
 from api.reply import WholeAnswer
-from api.requests import parse_cursor, parse_query, parse_sdk, parse_wire, wants_stream
-from api.turns import OpenedTurn, Turns
+from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire, wants_stream
+from api.stored import stored_frames
+from api.stream import FrameReader
+from api.turns import OpenTurn, PastTurn, Turns
 from frames.projection import Projection
 from protocol.errors import TurnkeepError
 
@@ -43,21 +46,31 @@ class Chat:
         try:
             async with asyncio.timeout(self._parts.limits.prestream_ms / 1000):
                 turn = await self._turns.open(caller, await self._body(request), projection.sdk)
-                if streams and turn.known:
+                if streams and isinstance(turn, OpenTurn) and turn.known:
                     return await self._readers.resume(turn.grant, cursor, projection)
-                return await self._first_reader(turn, projection, streams=streams)
+                reader = await self._reader(turn, cursor)
         except TimeoutError:
             raise TurnkeepError("timeout", "The turn did not begin in time.") from None
+        headers = self._headers(turn)
+        if streams:
+            return self._readers.stream(reader, projection, headers)
+        conversation_id = (turn.run if isinstance(turn, PastTurn) else turn).conversation_id
+        seconds = self._parts.limits.json_ms / 1000
+        return WholeAnswer(reader, headers, conversation_id=conversation_id, seconds=seconds)
 
     async def _body(self, request: Request) -> ChatBody:
         limits = self._parts.limits
         body = parse_object(await read_body(request.receive, limits.body_bytes), limits.body_depth)
         return parse_chat(body, request.headers.get("idempotency-key"), limits.message_characters)
 
-    async def _first_reader(self, turn: OpenedTurn, projection: Projection, *, streams: bool) -> ASGIApp:
-        viewer = await turn.place.hub.attach(turn.grant.run_id, BEGINNING.index)
-        headers = self._gate.headers(turn.grant, turn.place, turn.transport)
-        if streams:
-            return self._readers.stream(viewer, projection, headers)
-        seconds = self._parts.limits.json_ms / 1000
-        return WholeAnswer(viewer, headers, conversation_id=turn.conversation_id, seconds=seconds)
+    async def _reader(self, turn: OpenTurn | PastTurn, cursor: Cursor) -> FrameReader:
+        if isinstance(turn, OpenTurn):
+            return await turn.place.hub.attach(turn.grant.run_id, BEGINNING.index)
+        if cursor != BEGINNING:
+            raise gone(turn.run)
+        return await stored_frames(self._parts.records, turn.run)
+
+    def _headers(self, turn: OpenTurn | PastTurn) -> Mapping[str, str]:
+        if isinstance(turn, OpenTurn):
+            return self._gate.headers(turn.grant, turn.place, turn.transport)
+        return self._gate.headers(turn.grant, None, turn.run.transport)

@@ -35,6 +35,12 @@ class Grant:
     sdk: Sdk
 
 
+def gone(run: Run) -> TurnkeepError:
+    """The run has ended and its log is not kept; where its answer is stored, if it is."""
+    where = {"conversation_id": run.conversation_id, "message_id": run.message_id}
+    return TurnkeepError("gone", "The run has ended and its log is not kept any more.", details=where)
+
+
 class Gate:
     """Grants, and the headers that let a client come back with one."""
 
@@ -112,17 +118,16 @@ class Gate:
             raise not_found()
         if row.ended_ms is None:
             raise TurnkeepError("unavailable", "The run's log is not here at the moment.")
-        where = {"conversation_id": row.conversation_id, "message_id": row.message_id}
-        raise TurnkeepError("gone", "The run has ended and its log is not kept any more.", details=where)
+        raise gone(row)
 
-    def headers(self, grant: Grant, place: Place, transport: str) -> dict[str, str]:
+    def headers(self, grant: Grant, place: Place | None, transport: str) -> dict[str, str]:
         """What a client needs to come back: the run's id, and where a secret signs and a log lasts, handle and token.
 
-        `transport` is told where it is known: who runs the turn may change, so the run's status has the last word.
+        `place` None says that there is no log to come back to. `transport` is told where it is known: who runs the turn may change, so the run's status has the last word.
         """
         tokens = self._parts.tokens
         named = {"x-chat-run-id": grant.run_id} | ({TRANSPORT_HEADER: transport} if transport else {})
-        if tokens is None or not place.durable:
+        if tokens is None or place is None or not place.durable:
             return named
         expires_ms = self._parts.clock.now_ms() + tokens.resume_ms
         claims = ResumeClaims(

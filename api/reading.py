@@ -21,10 +21,9 @@ from api.errors import not_found
 from api.gate import Gate, Grant
 from api.ports import ApiParts
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
-from api.stream import FrameStream, Seats
+from api.stream import FrameReader, FrameStream, Seats
 from api.tail import tail_start
 from frames.projection import Projection
-from frames.viewer import Viewer
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID
 from records.values import Key
@@ -82,10 +81,10 @@ class Readers:
         headers = {START_HEADER: str(start), TAIL_HEADER: str(tail)}
         return self.stream(viewer, projection, headers | self._gate.headers(grant, place, view.mode))
 
-    def stream(self, viewer: Viewer, projection: Projection, headers: Mapping[str, str]) -> FrameStream:
-        """The response that reads from this viewer and closes it."""
+    def stream(self, reader: FrameReader, projection: Projection, headers: Mapping[str, str]) -> FrameStream:
+        """The response that forwards what this reader gives, and closes it."""
         seconds = self._parts.limits.heartbeat_ms / 1000
-        return FrameStream(viewer, projection, headers, seats=self.seats, heartbeat_seconds=seconds)
+        return FrameStream(reader, projection, headers, seats=self.seats, heartbeat_seconds=seconds)
 
 
 def _nothing_more(cursor: Cursor, end: int) -> Response:

@@ -15,10 +15,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from api.errors import error_response, json_response
-from api.stream import while_connected
+from api.stream import FrameReader, while_connected
 from engine.fold import fold
 from frames.sse import decode, split
-from frames.viewer import Aborted, Viewer
+from frames.viewer import Aborted
 from protocol.checkpoint import Message
 from protocol.errors import HTTP_STATUS, TurnkeepError
 from protocol.frames import Frame
@@ -28,10 +28,12 @@ _WAIT_SECONDS: Final = 60.0  # of one wait for frames; the bound of the whole is
 
 
 class WholeAnswer:
-    """The response that reads one viewer to the end and then answers."""
+    """The response that reads a run to the end and then answers."""
 
-    def __init__(self, viewer: Viewer, headers: Mapping[str, str], *, conversation_id: str, seconds: float) -> None:
-        self._viewer = viewer
+    def __init__(
+        self, reader: FrameReader, headers: Mapping[str, str], *, conversation_id: str, seconds: float
+    ) -> None:
+        self._reader = reader
         self._headers = headers
         self._conversation_id = conversation_id
         self._seconds = seconds
@@ -42,7 +44,7 @@ class WholeAnswer:
                 response = await self._response()
                 await response(scope, receive, send)
         finally:
-            self._viewer.close()
+            self._reader.close()
 
     async def _response(self) -> Response:
         try:
@@ -60,8 +62,8 @@ class WholeAnswer:
 
     async def _read(self) -> "_Answer":
         answer = _Answer()
-        while not self._viewer.ended:
-            chunk = await self._viewer.next(_WAIT_SECONDS)
+        while not self._reader.ended:
+            chunk = await self._reader.next(_WAIT_SECONDS)
             for piece in split(chunk or b""):
                 answer.add(decode(piece)[1])
         return answer

@@ -16,14 +16,14 @@ Rules
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
 from api.ports import Meter
 from frames.projection import Projection
 from frames.sse import DONE, HEARTBEAT, OPEN
-from frames.viewer import Aborted, Viewer
+from frames.viewer import Aborted
 from protocol.errors import TurnkeepError
 
 HEADERS: Final = {
@@ -74,12 +74,23 @@ class Seats:
         self._meter.readers(self.taken)
 
 
+class FrameReader(Protocol):
+    """What a response reads: a viewer of a log, or what stands in for one. Of the shape of `frames.viewer.Viewer`."""
+
+    @property
+    def ended(self) -> bool: ...
+
+    async def next(self, timeout: float) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
 class FrameStream:
-    """The response that forwards one viewer's frames. `heartbeat_seconds` of silence give a comment."""
+    """The response that forwards one reader's frames. `heartbeat_seconds` of silence give a comment."""
 
     def __init__(
         self,
-        viewer: Viewer,
+        reader: FrameReader,
         projection: Projection,
         headers: Mapping[str, str],
         *,
@@ -87,7 +98,7 @@ class FrameStream:
         heartbeat_seconds: float,
     ) -> None:
         self.headers = {**HEADERS, **headers}
-        self._viewer = viewer
+        self._reader = reader
         self._projection = projection
         self._seats = seats
         self._heartbeat_seconds = heartbeat_seconds
@@ -101,16 +112,16 @@ class FrameStream:
             pass  # returned from without an end: the server aborts the connection
         finally:
             self._seats.change(-1)
-            self._viewer.close()
+            self._reader.close()
 
     async def _forward(self, send: Send) -> None:
         head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": head})
         await send({"type": "http.response.body", "body": OPEN, "more_body": True})
-        viewer = self._viewer
-        while not viewer.ended:
-            chunk = await viewer.next(self._heartbeat_seconds)
-            if chunk or not viewer.ended:
+        reader = self._reader
+        while not reader.ended:
+            chunk = await reader.next(self._heartbeat_seconds)
+            if chunk or not reader.ended:
                 body = self._projection(chunk) if chunk else HEARTBEAT
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": DONE, "more_body": False})

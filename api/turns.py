@@ -22,14 +22,22 @@ from records.values import Begun, Busy, Key, Known, NotFound, Run, TurnBegin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedTurn:
-    """A run that is there to be read. `known` says that it had begun before; `transport` is "" while nobody took it."""
+class OpenTurn:
+    """A run whose log is there. `known` says that it had begun before; `transport` is "" while nobody took it."""
 
     grant: Grant
     place: Place
     conversation_id: str
     known: bool
     transport: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastTurn:
+    """A run that had begun before and has ended, and whose log is not kept any more."""
+
+    grant: Grant
+    run: Run
 
 
 class Turns:
@@ -39,7 +47,7 @@ class Turns:
         self._parts = parts
         self._gate = gate
 
-    async def open(self, caller: Caller, body: ChatBody, sdk: Sdk) -> OpenedTurn:
+    async def open(self, caller: Caller, body: ChatBody, sdk: Sdk) -> OpenTurn | PastTurn:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
@@ -106,16 +114,15 @@ class Turns:
             details["handle"] = handle
         return TurnkeepError("conflict", "This conversation is answering already.", details=details)
 
-    async def _execute(self, grant: Grant, request: TurnRequest) -> OpenedTurn:
+    async def _execute(self, grant: Grant, request: TurnRequest) -> OpenTurn:
         place = await self._open_keys(request)
         transport: Transport = "inline"
         if place.durable:
             transport = await self._parts.dispatch.start(request)
         else:
             await self._parts.dispatch.start_memory(request)
-        return OpenedTurn(
-            grant=grant, place=place, conversation_id=request.conversation_id, known=False, transport=transport
-        )
+        conversation_id = request.conversation_id
+        return OpenTurn(grant=grant, place=place, conversation_id=conversation_id, known=False, transport=transport)
 
     async def _open_keys(self, request: TurnRequest) -> Place:
         written = request.model_dump_json().encode()
@@ -132,7 +139,7 @@ class Turns:
         await self._parts.memory.store.open(request.run_id, written)
         return self._parts.memory
 
-    async def _again(self, grant: Grant, request: TurnRequest, run: Run) -> OpenedTurn:
+    async def _again(self, grant: Grant, request: TurnRequest, run: Run) -> OpenTurn | PastTurn:
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.
@@ -140,7 +147,8 @@ class Turns:
             request = request.model_copy(update=of_run)
             await self._parts.primary.store.open(run.run_id, request.model_dump_json().encode())
             await self._parts.dispatch.start(request)
+        if run.ended_ms is not None and await self._gate.find(run.run_id) is None:
+            return PastTurn(grant=grant, run=run)
         place, view = await self._gate.locate(run.run_id)
-        return OpenedTurn(
-            grant=grant, place=place, conversation_id=run.conversation_id, known=True, transport=view.mode
-        )
+        conversation_id = run.conversation_id
+        return OpenTurn(grant=grant, place=place, conversation_id=conversation_id, known=True, transport=view.mode)

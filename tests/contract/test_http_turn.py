@@ -170,3 +170,20 @@ async def test_what_a_client_says_was_said_counts_only_while_nothing_is_stored(h
         await client.post("/api/chat", json={"message": "hi", "conversation_id": "c1", "context": {"history": said}})
 
     assert [list(request.stateless_history) for request in house.dispatch.requests] == [said, []]  # REQ-A6 REQ-Z9
+
+
+async def test_a_run_whose_log_has_expired_is_replayed_from_its_stored_answer(house: House) -> None:
+    client = await house.client()
+    before = (await client.post("/api/chat?stream=0", json=ASKED)).json()
+    house.rig.clock.now += house.rig.settings.retention_ms + 1
+
+    again = await client.post("/api/chat?sdk=5", json=ASKED)
+    whole = await client.post("/api/chat?stream=0", json=ASKED)
+    midway = await client.post("/api/chat", json=ASKED, headers={"last-event-id": "4"})
+
+    assert types(again.content)[-1] == "finish"  # [A3] REQ-C3
+    assert frame(pieces(again.content)[-1]) == {"type": "finish"}
+    assert "x-workflow-run-id" not in again.headers  # there is nothing to come back to
+    assert whole.json() == before  # [L7]
+    assert (midway.status_code, error(midway)["message_id"]) == (410, before["message"]["id"])
+    assert house.dispatch.started == [RUN]
