@@ -32,6 +32,8 @@ export class Chat {
     const { id, run } = this.#conversation;
     const turns = (this.#conversation.turns ??= await storedTurns(id));
     if (run !== null && turns.at(-1)?.end !== null) turns.push(freshTurn(run.text)); // its question is not stored yet
+    const unanswered = turns.filter((turn) => turn.end === null && (run === null || turn !== turns.at(-1)));
+    for (const turn of unanswered) turn.end = { outcome: "lost" };
     for (const turn of turns) this.#show(turn);
     if (run !== null) this.#follow(new Run({ ...run, message: run.message ?? undefined }), turns.at(-1));
     this.page.changed();
@@ -117,7 +119,7 @@ export class Chat {
     this.page.connection(state, turn.transport);
     if (state !== "live") return;
     this.keep();
-    this.#learnTransport(turn).then(() => this.page.connection(this.#run ? "live" : "idle", turn.transport));
+    this.#learnTransport(turn).then(() => this.#run && this.page.connection("live", turn.transport));
   }
 
   #frame({ index, frame, message }, turn) {
@@ -154,8 +156,9 @@ export class Chat {
   }
 
   async #learnTransport(turn) {
-    const handle = this.#run?.handle;
-    if (turn.transport !== null || !handle) return;
+    const { handle, transport } = this.#run;
+    turn.transport ??= transport;
+    if (turn.transport !== null || handle === null) return;
     try {
       const response = await fetch(`/api/runs/${encodeURIComponent(handle)}`);
       if (response.ok) turn.transport = (await response.json()).transport || null;

@@ -66,6 +66,7 @@ export class Run {
   constructor({ text = null, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
     Object.assign(this, { text, conversationId, runId, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
+    this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
   }
 
@@ -191,6 +192,7 @@ export class Run {
     this.#answered = true;
     this.#renewing = false;
     this.handle = headers.get("x-workflow-run-id") ?? this.handle;
+    this.transport = headers.get("x-turnkeep-transport") || this.transport; // empty while nobody took the run
     return true;
   }
 
