@@ -15,7 +15,7 @@ import redis.asyncio as redis_py
 
 from bench.figures import percentile
 from bench.report import Bound, Row, Section, compared
-from bench.runs import claimed_runs
+from bench.runs import PATIENCE, claimed_runs
 from checkpoints.port import Append, Appended, Grip
 from checkpoints.redis import WRITE, RedisRunStore
 from resp.address import Address
@@ -104,7 +104,7 @@ class Contender:
 
 async def measure(address: Address, effort: Effort) -> Section:
     """Let the contenders take turns."""
-    client, push, keys = Client(address), PushConnection(address), Keys("append:")
+    client, push, keys = Client(address, bounds=PATIENCE), PushConnection(address, bounds=PATIENCE), Keys("append:")
     store = RedisRunStore(client, push, keys=keys)
     other = redis_py.Redis(unix_socket_path=address.path, max_connections=2 * RUNS)
     try:

@@ -5,6 +5,7 @@ machine pays for a delivery. GET /<run id>.
 """
 
 import asyncio
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final, cast
@@ -13,6 +14,7 @@ import uvloop
 
 from app.process import _calm_garbage_collector, _raise_file_limit
 from bench.processes import Usage
+from bench.runs import PATIENCE
 from resp import connection as resp
 from resp.address import Address
 from resp.keys import Keys
@@ -53,7 +55,7 @@ async def _main(pipe: Connection, store: Address, keys: Keys) -> None:
     closed = asyncio.Event()
     loop.add_reader(pipe.fileno(), closed.set)
     hub = _Hub(keys)
-    hub.connection = await resp.connect(store, bounds=resp.Bounds(in_flight=1 << 20), on_push=hub.on_push)
+    hub.connection = await resp.connect(store, bounds=replace(PATIENCE, in_flight=1 << 20), on_push=hub.on_push)
     server = await loop.create_server(lambda: _Reader(hub), "127.0.0.1", 0, backlog=4_096)
     pipe.send(server.sockets[0].getsockname())
     await closed.wait()

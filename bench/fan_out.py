@@ -20,11 +20,10 @@ from bench.figures import percentile, spread
 from bench.processes import Deployment, Usage, deploy, serving_api
 from bench.readers import Connect, Readers, Seen
 from bench.report import Bound, Check, Row, Section, compared
-from bench.runs import claimed_runs, finish_runs
+from bench.runs import PATIENCE, claimed_runs, finish_runs
 from checkpoints.port import Append, Appended, Grip
 from checkpoints.redis import RedisRunStore
 from frames.tokens import KeyRing, ResumeClaims, ResumeTokens
-from protocol.errors import StoreUnavailable
 from resp.address import Address
 from resp.client import Client
 from resp.keys import Keys
@@ -77,7 +76,7 @@ class Contender:
 
 async def measure(folder: Path, address: Address, effort: Effort) -> list[Section]:
     """One section for each load."""
-    client, push = Client(address), PushConnection(address)
+    client, push = Client(address, bounds=PATIENCE), PushConnection(address, bounds=PATIENCE)
     store = RedisRunStore(client, push)
     try:
         return [await _one_load(_folder(folder, load), address, store, load, effort) for load in effort.loads]
@@ -195,12 +194,7 @@ class _Bench:
         """As a worker does it: one append of a run under way, and what comes meanwhile gathered for the next."""
         while waiting:
             append = Append(start=start, count=len(waiting), payload=b"".join(waiting))
-            try:
-                reply = await self.store.append(held, append)
-            except (
-                StoreUnavailable
-            ):  # a busy neighbour took the machine for a second; the same append again is harmless
-                continue
+            reply = await self.store.append(held, append)
             assert reply == Appended(start + append.count, stop=False)
             start += append.count
             del waiting[: append.count]

@@ -23,6 +23,7 @@ import uvloop
 from bench import append, fan_out, first_token, hot_paths
 from bench.fan_out import Load
 from bench.report import Section, as_json, as_text
+from bench.runs import PATIENCE
 from checkpoints.redis import RedisRunStore
 from resp.address import Address
 from resp.client import Client
@@ -85,7 +86,7 @@ async def _listed(section: Coroutine[None, None, Section]) -> list[Section]:
 
 
 async def _hot_paths(address: Address, effort: hot_paths.Effort) -> Section:
-    client, push = Client(address), PushConnection(address)
+    client, push = Client(address, bounds=PATIENCE), PushConnection(address, bounds=PATIENCE)
     try:
         return await hot_paths.measure(RedisRunStore(client, push), effort)
     finally:

@@ -19,6 +19,7 @@ from bench.bare_temporal import bare_worker, start_to_activity
 from bench.figures import percentile, spread
 from bench.processes import Deployment, deploy, polling_worker, serving_api
 from bench.report import Bound, Check, Row, Section, compared
+from bench.runs import PATIENCE
 from checkpoints.redis import RedisRunStore
 from dispatch.redis import RedisSwitch
 from dispatch.switch import Switch
@@ -104,7 +105,7 @@ class Owner:
 
 async def measure(folder: Path, store: Address, effort: Effort) -> Section:
     """Let the ways take turns, one turn each."""
-    client = Client(store)
+    client = Client(store, bounds=PATIENCE)
     with temporal_server(folder) as temporal, bare_worker(temporal.address):
         deployment = await deploy(folder, store, temporal=temporal.address, CHAT_MODEL=MODEL)
         durably, inline = (Owner(deployment, number) for number in (1, 2))
@@ -113,7 +114,7 @@ async def measure(folder: Path, store: Address, effort: Effort) -> Section:
             durably.connect(api.address)
             inline.connect(api.address)
             times = await _take_turns(durably, inline, await connect(temporal.address), effort)
-    check = await _check(RedisRunStore(client, PushConnection(store)), durably, inline)
+    check = await _check(RedisRunStore(client, PushConnection(store, bounds=PATIENCE)), durably, inline)
     await client.close()
     return Section(title="First token", base="named in each row", rows=_rows(*times), checks=[check])
 

@@ -4,9 +4,11 @@ import asyncio
 from uuid import uuid4
 
 from checkpoints.port import Append, Claimed, ClaimRequest, Grip, Order, RunStore, Sealed
+from resp.connection import Bounds
 
 LEASE_MS = 3_600_000  # nobody renews it
 AT_ONCE = 200
+PATIENCE = Bounds(connect=10.0, command=30.0, silence=60.0)  # a busy neighbour must not end a bench
 
 
 async def claimed_runs(store: RunStore, count: int) -> list[Grip]:
