@@ -50,7 +50,7 @@ def test_an_exceptions_words_are_dropped_and_its_places_kept(lines: Lines) -> No
     try:
         int("what a person wrote")
     except ValueError:
-        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+        logging.getLogger("a.library").exception("Something went wrong")
 
     (line,) = lines()
     assert "wrote" not in json.dumps(line)
