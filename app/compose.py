@@ -137,10 +137,10 @@ def _anthropic(settings: Settings) -> "AnthropicProvider | None":
 
 def _assistants(settings: Settings) -> Mapping[str, Assistant]:
     demo = demo_assistant(root=ROOT, outbox=Path(settings.state_dir) / OUTBOX)
-    return registry(*(_limited(assistant, settings) for assistant in (demo,)))
+    return registry(*(limited(assistant, settings) for assistant in (demo,)))
 
 
-def _limited(assistant: Assistant, settings: Settings) -> Assistant:
+def limited(assistant: Assistant, settings: Settings) -> Assistant:
     """The assistant with the deployment's bounds on a model call in place of its profile's."""
     limits = assistant.effective_limits
     if settings.max_tokens is not None:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HEAD = """# Requirements and the tests that show them
 
@@ -31,6 +32,7 @@ class Requirement:
     what: str
     due: str
     untested: str
+    tests: tuple[str, ...]
     rule: bool
 
     @property
@@ -59,9 +61,8 @@ def parts(root: Path) -> tuple[Part, ...]:
 def quotes(root: Path) -> dict[str, list[str]]:
     """Key of a requirement → the tests that quote it, as `folder/file: test`."""
     found: dict[str, set[str]] = defaultdict(set)
-    tests = root / "tests"
-    for path in sorted([*tests.rglob("test_*.py"), *tests.rglob("*.test.mjs")]):
-        name = str(path.relative_to(tests))
+    for path in _test_files(root):
+        name = str(path.relative_to(root / "tests"))
         for key, test in _quoted_in(path):
             found[key].add(f"{name}: {test}" if test else name)
     return {key: sorted(places) for key, places in found.items()}
@@ -73,7 +74,7 @@ def document(root: Path) -> str:
     lines = [HEAD]
     for part in parts(root):
         lines += [f"## {part.title}", "", "| id | what | due | shown by |", "|---|---|---|---|"]
-        lines += [_row(one, shown.get(one.key, [])) for one in part.requirements]
+        lines += [_row(one, sorted({*shown.get(one.key, ()), *one.tests})) for one in part.requirements]
         lines.append("")
     return "\n".join(lines)
 
@@ -82,18 +83,29 @@ def unshown(root: Path) -> list[str]:
     """Ids that are due, have no test, and no reason for it."""
     shown = quotes(root)
     every = (one for part in parts(root) for one in part.requirements)
-    return [one.id for one in every if one.due == NOW and not one.untested and one.key not in shown]
+    return [one.id for one in every if one.due == NOW and not (one.untested or one.tests or one.key in shown)]
 
 
-def _part(title: str, table: dict[str, str | dict[str, str]], *, rule: bool) -> Part:
+def unknown(root: Path) -> list[str]:
+    """Tests that the list names and that are not there."""
+    known = {f"{path.relative_to(root / 'tests')}: {name}" for path in _test_files(root) for _, _, name in _spans(path)}
+    return [test for part in parts(root) for one in part.requirements for test in one.tests if test not in known]
+
+
+def _part(title: str, table: dict[str, Any], *, rule: bool) -> Part:
     entries = ((name, entry) for name, entry in table.items() if name not in {"title", "due"})
     return Part(title, tuple(_requirement(name, entry, str(table["due"]), rule=rule) for name, entry in entries))
 
 
-def _requirement(name: str, entry: str | dict[str, str], due: str, *, rule: bool) -> Requirement:
+def _requirement(name: str, entry: str | dict[str, Any], due: str, *, rule: bool) -> Requirement:
     fields = {"what": entry} if isinstance(entry, str) else entry
     return Requirement(
-        id=name, what=fields["what"], due=fields.get("due", due), untested=fields.get("untested", ""), rule=rule
+        id=name,
+        what=fields["what"],
+        due=fields.get("due", due),
+        untested=fields.get("untested", ""),
+        tests=tuple(fields.get("tests", ())),
+        rule=rule,
     )
 
 
@@ -103,17 +115,28 @@ def _row(one: Requirement, tests: list[str]) -> str:
     return f"| {one.id} | {one.what} | {due} | {shown} |"
 
 
-def _quoted_in(path: Path) -> Iterator[tuple[str, str]]:
+def _test_files(root: Path) -> list[Path]:
+    tests = root / "tests"
+    found = [*tests.rglob("test_*.py"), *tests.rglob("*.test.mjs")]
+    return sorted(path for path in found if "node_modules" not in path.parts)
+
+
+def _spans(path: Path) -> list[tuple[int, int, str]]:
+    """First line, last line and name of each test."""
     text = path.read_text()
-    spans = _python_spans(text) if path.suffix == ".py" else _javascript_spans(text)
-    for number, line in enumerate(text.splitlines(), start=1):
+    return _python_spans(text) if path.suffix == ".py" else _javascript_spans(text)
+
+
+def _quoted_in(path: Path) -> Iterator[tuple[str, str]]:
+    spans = _spans(path)
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
         for requirement, report, promise, rule in _QUOTED.findall(line):
             test = next((name for first, last, name in spans if first <= number <= last), "")
             yield (f"rule {rule}" if rule else requirement or report or promise), test
 
 
 def _python_spans(text: str) -> list[tuple[int, int, str]]:
-    """First line, last line and name of each test; decorators and comments right above belong to it."""
+    """Decorators and comments right above a test belong to it."""
     spans, before = [], 0
     for node in ast.parse(text).body:
         last = node.end_lineno or node.lineno

@@ -66,3 +66,9 @@ def test_nothing_tracked_names(pattern: re.Pattern[str]) -> None:
     files = [path for path in tracked() if path != Path(__file__) and "vendor" not in path.parts]
 
     assert matching(pattern, files) == []
+
+
+def test_the_folders_have_the_names_that_readers_expect() -> None:
+    expected = {"workflows", "activities", "api", "checkpoints", "tests", "docker-compose.yml", "pyproject.toml"}
+
+    assert expected - {path.name for path in ROOT.iterdir()} == set()  # REQ-Y15
