@@ -67,7 +67,12 @@ class FrameWriter:
         await piece.done
 
     async def room(self) -> None:
-        """Wait while too much is unsent."""
+        """Let what was handed in leave, and wait while too much is unsent.
+
+        A model that says much at once would otherwise hold back its own first words until the last ones are encoded, and
+        every other turn of this process as long.
+        """
+        await asyncio.sleep(0)
         if self._unsent_bytes > MAX_UNSENT_BYTES:
             await self.flush()
 
