@@ -16,6 +16,7 @@ from typing import Any, Literal
 import httpx2
 import psutil
 
+from app.compose import OUTBOX
 from app.stack import leash
 from frames.sse import Parser
 
@@ -124,12 +125,32 @@ class Stack:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What its parts were started with: addresses and secrets."""
+        known: dict[str, str] = json.loads((self.folder / "environment.json").read_text())
+        return known
+
+    @property
+    def operator(self) -> dict[str, str]:
+        """The header that opens /internal."""
+        return {"authorization": f"Bearer {self.variables['INTERNAL_API_TOKEN']}"}
+
+    def notes(self, run_id: str) -> list[str]:
+        """The calls of a run that had an effect, as often as they had it."""
+        lines = (self.folder / OUTBOX).read_text().splitlines()
+        return [key for key in (json.loads(line)["key"] for line in lines) if key.startswith(run_id)]
+
+    def switch(self, value: object) -> None:
+        """Set the switch by HTTP. It is in force in the API process when this returns."""
+        answer = self.client.put("/internal/dispatch", json={"switch": value}, headers=self.operator)
+        assert answer.status_code == 200, answer.text
+
     def until_dispatch(self, **expected: object) -> None:
         """Wait until the API's view of switch and breaker holds this."""
-        token = json.loads((self.folder / "environment.json").read_text())["INTERNAL_API_TOKEN"]
 
         def holds() -> bool:
-            answer = self.client.get("/internal/dispatch", headers={"authorization": f"Bearer {token}"})
+            answer = self.client.get("/internal/dispatch", headers=self.operator)
             return bool(expected.items() <= answer.json().items())
 
         deadline = time.monotonic() + SECONDS
