@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -28,17 +29,14 @@ class Refused(Exception):
     """docker-compose did not take the file. The message is what it said."""
 
 
-def resolved(environment: Mapping[str, str] = SECRETS, *, folder: Path = ROOT) -> dict[str, Any]:
-    """The file as docker-compose understands it, with variables from an environment and from `.env` in the folder."""
+def resolved(environment: Mapping[str, str] = SECRETS, *, file: Path | None = None) -> dict[str, Any]:
+    """What docker-compose understands, with variables from an environment and from a file in the place of `.env`."""
     binary = shutil.which("docker-compose")
     assert binary is not None, "docker-compose is missing: apt-get install docker-compose"
-    printed = subprocess.run(
-        [binary, "--file", str(ROOT / "docker-compose.yml"), "--project-directory", str(folder), "config"],
-        env={"PATH": os.defpath, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with tempfile.NamedTemporaryFile() as empty:
+        words = ("--file", str(ROOT / "docker-compose.yml"), "--env-file", str(file or empty.name), "config")
+        environment = {"PATH": os.defpath, **environment}
+        printed = subprocess.run([binary, *words], env=environment, capture_output=True, text=True, check=False)
     if printed.returncode:
         raise Refused(printed.stderr)
     read = subprocess.run(

@@ -19,8 +19,13 @@ ELSEWHERE = {"TURNKEEP_STATE_DIR", "TURNKEEP_SCRIPTS"}
 
 
 @pytest.fixture(scope="module")
-def services() -> dict[str, dict[str, Any]]:
-    return dict(resolved()["services"])
+def whole() -> dict[str, Any]:
+    return resolved()
+
+
+@pytest.fixture(scope="module")
+def services(whole: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return dict(whole["services"])
 
 
 def amount(text: str) -> int:
@@ -36,7 +41,7 @@ def test_the_secrets_are_made_as_the_page_says(tmp_path: Path) -> None:
     making = script.partition("docker compose")[0]
     subprocess.run(["sh", "-euc", making], cwd=tmp_path, check=True)
 
-    environment = resolved({}, folder=tmp_path)["services"]["api"]["environment"]
+    environment = resolved({}, file=tmp_path / ".env")["services"]["api"]["environment"]
     settings = Settings.read({name: str(value) for name, value in environment.items() if value is not None})
 
     assert (settings.environment, settings.first_percent, settings.notes) == ("production", 100, ())
@@ -46,11 +51,11 @@ def test_the_secrets_are_made_as_the_page_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_without_a_secret_it_is_refused_by_name(name: str, tmp_path: Path) -> None:
+def test_without_a_secret_it_is_refused_by_name(name: str) -> None:
     others = {other: value for other, value in SECRETS.items() if other != name}
 
     with pytest.raises(Refused, match=f"{name} is not set, see docs/deploy.md"):
-        resolved(others, folder=tmp_path)
+        resolved(others)
 
 
 def test_every_setting_can_be_chosen_or_is_made_true(services: dict[str, dict[str, Any]]) -> None:
@@ -74,8 +79,10 @@ def test_one_port_is_open_and_to_this_host_alone(services: dict[str, dict[str, A
     assert published == {"nginx": ["127.0.0.1:8080:8080/tcp"]}
 
 
-def test_the_stores_are_on_a_network_without_a_way_out(services: dict[str, dict[str, Any]]) -> None:
-    assert resolved()["networks"] == {"inside": {"internal": True}, "outside": {}}
+def test_the_stores_are_on_a_network_without_a_way_out(
+    whole: dict[str, Any], services: dict[str, dict[str, Any]]
+) -> None:
+    assert whole["networks"] == {"inside": {"internal": True}, "outside": {}}
     assert {name for name, one in services.items() if "outside" in one["networks"]} == {"nginx", *OURS}
     assert {name for name, one in services.items() if "inside" in one["networks"]} == set(services) - {"nginx"}
 
@@ -130,6 +137,8 @@ def test_what_is_mounted_is_there(services: dict[str, dict[str, Any]]) -> None:
         *("deploy/nginx.conf", "deploy/redis.conf", "deploy/temporal")
     }
     assert [path for path in files if not Path(path).exists()] == []
+    for script in (ROOT / "deploy" / "temporal").glob("*.sh"):
+        subprocess.run(["sh", "-n", str(script)], check=True)
 
 
 def test_the_page_names_every_container(services: dict[str, dict[str, Any]]) -> None:
