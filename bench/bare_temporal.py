@@ -4,6 +4,7 @@ Same server, same connection, same kind of worker as ours; no turn, no store, no
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +65,7 @@ def bare_worker(address: str) -> Iterator[None]:
 
 def _work(pipe: Connection, address: str) -> None:
     asyncio.run(_poll(pipe, address))
+    os._exit(0)  # the interpreter's own way out crashes now and then after a worker ran in it
 
 
 async def _poll(pipe: Connection, address: str) -> None:

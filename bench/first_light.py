@@ -117,4 +117,6 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # the interpreter's own way out crashes now and then after a Temporal client ran in it

@@ -160,6 +160,7 @@ async def _hub(effort: Effort) -> list[Row]:
         async with asyncio.TaskGroup() as readers:
             for grip in one * viewers + several:
                 readers.create_task(_read(await hub.attach(grip.run_id, 0), appends))
+            await _idle()  # until all of them wait
             await floor.wait(viewers * appends, _wake(viewers, appends))
             await wide.wait(viewers * appends, _feed(store, one, appends))
             await many.wait(viewers * appends, _feed(store, several, appends))
