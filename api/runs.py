@@ -53,7 +53,9 @@ async def _stop(parts: ApiParts, gate: Gate, grant: Grant) -> JsonObject:
         return {"success": True, "status": view.status, "ended": True}
     if not view.lease_ms and place.durable:
         await parts.dispatch.nudge(grant.run_id)  # nobody executes it now, so nobody would see the stop (C18)
-    return {"success": True, "status": "ending" if view.state == "sealed" else "stopping", "ended": False}
+    # Sealed with a stop on record, it is the stop that ends it: the executor may be faster than this answer.
+    status = "ending" if view.state == "sealed" and not view.stop else "stopping"
+    return {"success": True, "status": status, "ended": False}
 
 
 async def _stop_without_log(gate: Gate, grant: Grant) -> JsonObject:

@@ -1,5 +1,6 @@
 """Stop, status, and a reader that leaves."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -43,6 +44,32 @@ async def test_a_stopped_run_ends_with_what_was_shown(house: House) -> None:
     assert stored[1].parts[1] == {"type": "text", "text": "one", "state": "done"}
     late = await client.post(f"/api/chat/{handle}/stop")
     assert late.json() == {"success": True, "status": "stopped", "ended": True}  # [S3]
+
+
+@pytest.mark.parametrize(("stops", "told"), [(1, "stopping"), (0, "ending")])
+async def test_a_stop_of_a_run_that_is_about_to_end_tells_whether_a_stop_ends_it(
+    house: House, stops: int, told: str
+) -> None:
+    client = await house.client()
+    sealed, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait_when_sealed(point: str) -> None:
+        if point == "sealed":
+            sealed.set()
+            await go_on.wait()
+
+    house.rig.fault = wait_when_sealed
+    async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
+        await stream.until(b'"one"')
+        for _ in range(stops):
+            await client.post(f"/api/chat/{RUN}/stop")
+        house.model.release()
+        await sealed.wait()
+        late = await client.post(f"/api/chat/{RUN}/stop")
+        go_on.set()
+        await stream.rest()
+
+    assert late.json() == {"success": True, "status": told, "ended": False}  # [S1] [S3] C3
 
 
 async def test_a_stop_with_nobody_at_work_is_recorded_and_somebody_is_called(house: House) -> None:
