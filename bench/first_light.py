@@ -1,6 +1,6 @@
 """The whole bench: each measure beside its base line, taken in the same run on servers of its own.
 
-    python -m bench.first_light [--quick] [--only NAME]… [--json FILE]
+    python -m bench.first_light [--quick] [--only NAME]… [--json FILE] [--record]
 
 A miss of a target is told and is no failure: a timing depends on the machine and on who else uses it. A gap or a duplicate in
 what readers got is one: then the exit code is 1. `docs/benchmarks.md` says what each row means.
@@ -31,6 +31,8 @@ from resp.push import PushConnection
 from tests.servers import running_server
 
 NAMES: Final = ("first-token", "append", "fan-out", "hot-paths")
+PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
 FILES_BESIDE_READERS: Final = 200  # of the process that holds the readers' ends
 
 
@@ -46,8 +48,10 @@ def main() -> int:
                 sys.stderr.write(f"{name} …\n")
                 sections += uvloop.run(_measure(name, Path(folder), server.address, quick=arguments.quick))
     about = _about(quick=arguments.quick, seconds=time.monotonic() - begun)
-    print(", ".join(f"{name}: {value}" for name, value in about.items()))
-    print(as_text(sections))
+    text = ", ".join(f"{name}: {value}" for name, value in about.items()) + "\n" + as_text(sections) + "\n"
+    print(text, end="")
+    if arguments.record:
+        _record(text)
     if arguments.json:
         arguments.json.write_text(as_json(sections, about) + "\n")
     return 0 if all(check.holds for section in sections for check in section.checks) else 1
@@ -94,6 +98,11 @@ async def _hot_paths(address: Address, effort: hot_paths.Effort) -> Section:
         await client.close()
 
 
+def _record(text: str) -> None:
+    before, _, rest = PAGE.read_text().partition(MARKS[0])
+    PAGE.write_text(f"{before}{MARKS[0]}\n```\n{text}```\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+
+
 def _about(*, quick: bool, seconds: float) -> dict[str, str]:
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -112,6 +121,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.first_light", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="less of everything, within a minute")
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--record", action="store_true", help="write the table into docs/benchmarks.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
 """The first token: through a durable run, through the same API with the switch off, and straight from the provider.
 
 From sending POST /api/chat to the line that says `text-delta`, on real processes: API, worker, Temporal, Valkey, SQLite. The
-model is the stub, which answers at once, so what is left is ours. The switch is off but for one owner, so durable and inline
+model is a scripted one that answers at once, so what is left is ours. The switch is off but for one owner, so durable and inline
 turns take turns on one API process, and between them a bare workflow is started on the same server.
 """
 
@@ -25,7 +25,9 @@ from dispatch.redis import RedisSwitch
 from dispatch.switch import Switch
 from frames.tokens import KeyRing, Sessions
 from protocol.model import ModelRequest, TextDelta
-from providers.stub import MODEL, StubProvider
+from providers.choose import SCRIPTED
+from providers.script import parse_script
+from providers.scripted import ScriptedProvider
 from resp.address import Address
 from resp.client import Client
 from resp.keys import Keys
@@ -35,10 +37,19 @@ from workflows.connection import connect
 
 ANSWER_SECONDS: Final = 30.0
 FIRST_TOKEN: Final = b"event: text-delta\n"
+QUESTION: Final = "What is a frame?"
+MODEL: Final = f"{SCRIPTED}bench"
+SCRIPT: Final = (
+    json.dumps({"v": 1, "name": "bench", "input": QUESTION})
+    + "\n"
+    + json.dumps(
+        {"events": [{"type": "text", "text": "A frame is one event of a run. " * 3, "words": True}, {"type": "stop"}]}
+    )
+)
 REQUEST: Final = ModelRequest(
     model=MODEL,
     system="Answer.",
-    messages=({"role": "user", "content": [{"type": "text", "text": "What is a frame?"}]},),
+    messages=({"role": "user", "content": [{"type": "text", "text": QUESTION}]},),
     max_tokens=100,
     idle_seconds=10,
     call_seconds=10,
@@ -89,7 +100,7 @@ class Owner:
         """Have a turn in a conversation of its own, to its end; the milliseconds to its first token."""
         assert self._connection is not None
         run_id = str(uuid4())
-        body = json.dumps({"message": "What is a frame?", "conversation_id": run_id, "run_id": run_id})
+        body = json.dumps({"message": QUESTION, "conversation_id": run_id, "run_id": run_id})
         headers = {"cookie": self._cookie, "content-type": "application/json"}
         begun = time.perf_counter()
         self._connection.request("POST", "/api/chat", body, headers)
@@ -107,7 +118,8 @@ async def measure(folder: Path, store: Address, effort: Effort) -> Section:
     """Let the ways take turns, one turn each."""
     client = Client(store, bounds=PATIENCE)
     with temporal_server(folder) as temporal, bare_worker(temporal.address):
-        deployment = await deploy(folder, store, temporal=temporal.address, CHAT_MODEL=MODEL)
+        settings = {"CHAT_MODEL": MODEL, "TURNKEEP_SCRIPTS": _scripts(folder)}
+        deployment = await deploy(folder, store, temporal=temporal.address, **settings)
         durably, inline = (Owner(deployment, number) for number in (1, 2))
         await RedisSwitch(client, Keys()).set(Switch(percent=0, allow=frozenset({durably.id})).to_text())
         with polling_worker(deployment), serving_api(deployment) as api:
@@ -119,10 +131,17 @@ async def measure(folder: Path, store: Address, effort: Effort) -> Section:
     return Section(title="First token", base="named in each row", rows=_rows(*times), checks=[check])
 
 
+def _scripts(folder: Path) -> str:
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "bench.jsonl").write_text(SCRIPT)
+    return str(folder / "scripts")
+
+
 async def _take_turns(
     durably: Owner, inline: Owner, temporal: TemporalClient, effort: Effort
 ) -> tuple[Times, Times, Times, Times]:
     """Durable, inline, provider, bare Temporal."""
+    script = parse_script(SCRIPT)
     times = (Times(), Times(), Times(), Times())
     for _ in range(effort.rounds + 1):
         for one in times:
@@ -130,16 +149,16 @@ async def _take_turns(
         for _ in range(effort.turns):
             times[0].add(durably.turn())
             times[1].add(inline.turn())
-            times[2].add(await _from_provider())
+            times[2].add(await _from_provider(ScriptedProvider(script)))
             times[3].add(await start_to_activity(temporal))
     for one in times:
         del one.rounds[0]  # it warms everything up
     return times
 
 
-async def _from_provider() -> float:
+async def _from_provider(provider: ScriptedProvider) -> float:
     begun = time.perf_counter()
-    async for event in StubProvider().stream(REQUEST):
+    async for event in provider.stream(REQUEST):
         if isinstance(event, TextDelta):
             break
     return (time.perf_counter() - begun) * 1e3
