@@ -16,6 +16,7 @@ from frames import sse
 from protocol.frames import Frame
 from protocol.json import Json
 from protocol.turn import SliceResult, TurnRequest
+from providers.port import Provider
 from providers.script import Script
 from providers.scripted import ScriptedProvider
 from records.records import Records
@@ -102,9 +103,13 @@ class Rig:
             parallel_tools=self.parallel_tools,
         )
 
+    def provider(self, script: Script) -> Provider:
+        """What plays the script. A test may look over its shoulder."""
+        return ScriptedProvider(script, pace=self.pace)
+
     def runner(self, script: Script) -> Runner:
         """A runner whose model plays this script."""
-        provider = ScriptedProvider(script, pace=self.pace)
+        provider = self.provider(script)
         parts = Parts(
             store=self.store,
             records=self.records,
