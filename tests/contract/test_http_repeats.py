@@ -19,9 +19,9 @@ async def view_of(house: House) -> RunView:
 
 async def test_live_replayed_and_stored_every_repeat_is_there_and_a_long_delta_too() -> None:
     """FR08 LAW-P2: told apart by index, never by content."""
-    events: list[Json] = [*({"type": "text", "text": text} for text in (*REPEATED, LONG)), {"type": "stop"}]
+    said: list[Json] = [{"type": "text", "text": text} for text in (*REPEATED, LONG)]
     async with running() as house:
-        house.plays(script({"events": events}))
+        house.plays(script({"events": [*said, {"type": "stop"}]}))
         client = await house.client()
         live = await client.post("/api/chat", json=ASKED)
         replayed = await client.get(f"/api/chat/{live.headers['x-workflow-run-id']}/stream")
