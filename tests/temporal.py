@@ -33,8 +33,15 @@ class TemporalServer:
         pipe, merged = subprocess.PIPE, subprocess.STDOUT
         process = subprocess.Popen(self._command, stdout=pipe, stderr=merged, text=True, env=home)
         assert process.stdout is not None
-        banner = process.stdout.readline()  # its first line comes when it serves
-        assert banner.startswith("Temporal CLI"), banner
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(
+                "Temporal CLI"
+            ):  # it serves; a client that was faster may have been complained about before
+                break
+        else:
+            raise AssertionError("".join(said))
         # Read on, or a server with many warnings would block on a full pipe.
         self._reading = threading.Thread(target=_drain, args=(process.stdout,), daemon=True)
         self._reading.start()
