@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-FAST := not long and (unit or contract or golden)
-REAL := not long and (workflow or stack or browser)
+# Two workers; a file's tests stay together, because they may share a server or a whole stack.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long check format lock smoke bench record clean
@@ -16,11 +16,10 @@ run: $(VENV)/.embedded ## Start everything on this machine and print its address
 	@exec $(BIN)/python -m app dev $(ARGS)
 
 test: $(VENV)/.dev ## Run the suite that fits five minutes
-	$(BIN)/pytest -n 2 -m "$(FAST)"
-	$(BIN)/pytest -m "$(REAL)"
+	$(PYTEST) -m "not long"
 
 test-long: $(VENV)/.dev ## Run the tests that `make test` leaves out
-	$(BIN)/pytest -m long
+	$(PYTEST) -m long
 
 check: $(VENV)/.dev ## Check format, lint, imports and types
 	$(BIN)/ruff format --check .
