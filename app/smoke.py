@@ -7,12 +7,13 @@ from uuid import uuid4
 from app.compose import Core
 from assistants import demo
 from checkpoints.port import Order
-from dispatch.temporal import Workflows
+from dispatch.temporal import Started, Workflows
 from frames import sse
 from frames.hub import Hub
+from protocol.errors import TurnkeepError
 from protocol.frames import Frame
 from protocol.json import JsonObject
-from protocol.turn import ChatTurnInput, Transport, TurnRequest
+from protocol.turn import ChatTurnInput, SliceResult, Transport, TurnRequest
 from records.values import Begun, Key, TurnBegin
 from runner.port import Job
 
@@ -30,6 +31,7 @@ class Smoke:
         self._workflows = workflows
         self._hub = hub
         self._runner = core.runner(core.store)
+        self._turns: set[asyncio.Task[SliceResult]] = set()  # inline ones that run; a task that nobody holds may vanish
 
     async def __call__(self, transport: Transport) -> JsonObject:
         """Run one. `ok` says that it completed, on this transport, with one end and nothing after it.
@@ -37,33 +39,31 @@ class Smoke:
         Raises:
             TurnkeepError: a part did not answer.
         """
-        clock = self._core.clock
-        begun_ms = clock.monotonic_ms()
-        request = await self._begin(str(uuid4()), clock.now_ms())
-        execution = asyncio.create_task(self._execute(request, transport))
+        begun_ms = self._core.clock.monotonic_ms()
+        request = await self._begin(str(uuid4()))
+        outcome: JsonObject = {"transport": transport, "runId": request.run_id}
+        if not await self._execute(request, transport):
+            return {"ok": False, **outcome, "status": "not started"}
         try:
             frames = await asyncio.wait_for(self._frames(request.run_id), _BOUND_SECONDS)
         except TimeoutError:
-            return {"ok": False, "transport": transport, "runId": request.run_id, "status": "timeout"}
-        await execution
+            return {"ok": False, **outcome, "status": "timeout"}
         view = await self._core.store.view(request.run_id)
-        slices = view.order.slice if view else 0
+        status, slices = (view.status, view.order.slice) if view else ("missing", 0)
         types = [frame["type"] for frame in frames]
         ended = types.count("finish") == 1 and types[-1] == "finish"
-        status = view.status if view else "missing"
         return {
             "ok": status == "completed" and ended and (slices > 1) == (transport == "workflow"),
-            "transport": transport,
-            "runId": request.run_id,
+            **outcome,
             "status": status,
             "frames": len(frames),
             "slices": slices,
-            "elapsedMs": clock.monotonic_ms() - begun_ms,
+            "elapsedMs": self._core.clock.monotonic_ms() - begun_ms,
         }
 
-    async def _begin(self, run_id: str, now_ms: int) -> TurnRequest:
+    async def _begin(self, run_id: str) -> TurnRequest:
         """The rows and keys that the route makes for a turn. Each smoke turn is a conversation of its own."""
-        plain = run_id.replace("-", "")
+        now_ms, plain = self._core.clock.now_ms(), run_id.replace("-", "")
         conversation = f"smoke-{plain}"
         text = self._core.scripts[SCRIPT].input
         beginning = await self._core.records.begin(
@@ -78,6 +78,8 @@ class Smoke:
                 create_if_missing=True,
             )
         )
+        if not isinstance(beginning, Begun):
+            raise TurnkeepError("unavailable", "The smoke turn could not begin.")
         request = TurnRequest(
             run_id=run_id,
             conversation_id=conversation,
@@ -86,19 +88,23 @@ class Smoke:
             owner=OWNER,
             assistant=demo.NAME,
             text=text,
-            sequence=beginning.sequence if isinstance(beginning, Begun) else 0,
+            sequence=beginning.sequence,
             created_ms=now_ms,
             script=SCRIPT,
         )
         await self._core.store.open(run_id, request.model_dump_json().encode())
         return request
 
-    async def _execute(self, request: TurnRequest, transport: Transport) -> None:
+    async def _execute(self, request: TurnRequest, transport: Transport) -> bool:
+        """Have it executed. False where Temporal did not take it."""
         if transport == "workflow":
-            await self._workflows.start(ChatTurnInput(run_id=request.run_id, slice_ms=_SLICE_MS))
-        else:
-            job = Job(run_id=request.run_id, order=Order(1, 0, 1), mode="inline")
-            await self._runner.run(job, asyncio.Event())
+            started = await self._workflows.start(ChatTurnInput(run_id=request.run_id, slice_ms=_SLICE_MS))
+            return started is Started.RUNNING
+        job = Job(run_id=request.run_id, order=Order(1, 0, 1), mode="inline")
+        turn = asyncio.create_task(self._runner.run(job, asyncio.Event()))
+        self._turns.add(turn)
+        turn.add_done_callback(self._turns.discard)
+        return True
 
     async def _frames(self, run_id: str) -> list[Frame]:
         """All frames, read as a reader gets them."""
