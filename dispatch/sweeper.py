@@ -1,10 +1,12 @@
 """Runs that nobody executes: found in the records, adopted inline, or ended where nothing is left of them.
 
 The list is SQL (C11), the judgement is the store's. Two sweeps in a row without a lease make an orphan: that is longer than a
-lease of a store that answers, and no clock is compared. All processes may sweep at once, the claim decides who adopts.
+lease of a store that answers. How long a row has not changed is measured by whoever looks at it: the clocks of two processes
+are never compared. All processes may sweep at once, the claim decides who adopts.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from checkpoints.port import RunStore, RunView
@@ -17,6 +19,15 @@ SWEEP_SECONDS: Final = 5.0
 YOUNG_MS: Final = 5_000  # a run on its way from its row to its first claim
 MISSING_MS: Final = 60_000  # as long as a run may hang once nothing is left of it but its row
 AT_ONCE: Final = 1_000  # rows looked at in one sweep, the oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a sweep found."""
+
+    idle: dict[str, int] = field(default_factory=dict)  # run id → its attempt, of runs without a lease
+    # run id → the row's last change by its writer's clock, and since when we see that one, by ours; of runs without keys
+    missing: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Sweeper:
@@ -36,22 +47,22 @@ class Sweeper:
         self._workflows = workflows
         self._adopt = adopt
         self._clock = clock
-        self._suspects: dict[str, int] = {}  # run id → its attempt, of runs without a lease at the last sweep
+        self._seen = _Seen()
 
     async def sweep(self) -> None:
         """Look at every unfinished run once. Raises TurnkeepError where records or store are away: nothing is judged then."""
-        before, suspects = self._suspects, dict[str, int]()
-        self._suspects = {}  # after a sweep that failed nothing counts: a store that was away let leases lapse
+        before, seen = self._seen, _Seen()
+        self._seen = _Seen()  # after a sweep that failed nothing counts: a store that was away let leases lapse
         for run in await self._records.unfinished(self._clock.now_ms() - YOUNG_MS, AT_ONCE):
             # A run on another process's memory log has no keys, and none may be looked for: it is not ours to claim (C6).
             view = None if run.memory else await self._store.view(run.run_id)
             if view is None:
-                await self._end_missing(run)
+                seen.missing[run.run_id] = await self._end_missing(run, before.missing.get(run.run_id))
             elif view.state != "ended" and not view.lease_ms:
-                suspects[run.run_id] = view.attempt
-                if before.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
+                seen.idle[run.run_id] = view.attempt
+                if before.idle.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
                     self._adopt(run.run_id, view)
-        self._suspects = suspects
+        self._seen = seen
 
     async def _orphaned(self, run_id: str, view: RunView) -> bool:
         """Whether nobody else will take the run up. Queued and between slices are not orphaned (C7)."""
@@ -61,7 +72,11 @@ class Sweeper:
         # Never claimed and the server silent: the claim keeps a workflow that does exist from running it twice.
         return running is False if view.mode == "workflow" else not running
 
-    async def _end_missing(self, run: Run) -> None:
-        now = self._clock.now_ms()
-        if now - run.updated_ms > MISSING_MS:
-            await self._records.settle(run.run_id, Settlement(status="interrupted", kind="interrupted", now_ms=now))
+    async def _end_missing(self, run: Run, before: tuple[int, int] | None) -> tuple[int, int]:
+        """End a run of which only the row is left, once that has not changed for long. What is to be remembered of it."""
+        now = self._clock.monotonic_ms()
+        since = before[1] if before and before[0] == run.updated_ms else now
+        if now - since > MISSING_MS:
+            settlement = Settlement(status="interrupted", kind="interrupted", now_ms=self._clock.now_ms())
+            await self._records.settle(run.run_id, settlement)
+        return run.updated_ms, since

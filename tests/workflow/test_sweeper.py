@@ -9,6 +9,7 @@ from checkpoints.memory import MemoryRunStore
 from checkpoints.port import ClaimRequest, Order, RunView
 from dispatch.sweeper import Sweeper
 from dispatch.temporal import Workflows
+from protocol.errors import TurnkeepError
 from protocol.turn import ChatTurnInput, Transport
 from records.records import Records
 from records.values import Key
@@ -134,11 +135,49 @@ async def test_a_run_of_which_only_the_row_is_left_ends_as_interrupted(run_id: s
         await rig.records.mark_memory(run_id)
     else:
         rig.store = MemoryRunStore(rig.clock)
-    found = await adopted(rig, nowhere())
-    before = await rig.records.active_run(TALK)
-    rig.clock.now += 60_000
-    found += await adopted(rig, nowhere())
+    active: list[bool] = []
+
+    async def look() -> None:
+        active.append(await rig.records.active_run(TALK) is not None)
+
+    found = await adopted(rig, nowhere(), sweeps=13, after=look)
     run = await rig.records.run(run_id)
 
     assert (found, run and run.status, run and run.kind) == ([], "interrupted", "interrupted")
-    assert [before and before.run_id, await rig.records.active_run(TALK)] == [run_id, None]
+    assert active == [True] * 12 + [False]
+
+
+async def test_a_memory_run_whose_process_lives_and_has_a_late_clock_is_left_alone(run_id: str, rig: Rig) -> None:
+    """FR47 C6: the row says that it changed a minute and a half ago, by a clock that is not ours."""
+    await rig.begin("Hello?", run_id=run_id)
+    await rig.records.mark_memory(run_id)
+
+    async def touch() -> None:
+        await rig.records.running(run_id, "inline", rig.clock.now - 90_000)
+
+    await touch()
+    found = await adopted(rig, nowhere(), sweeps=20, after=touch)
+    run = await rig.records.run(run_id)
+
+    assert (found, run and run.status) == ([], "running")
+
+
+async def test_a_run_without_its_keys_is_not_ended_because_the_records_were_away(run_id: str, rig: Rig) -> None:
+    """C25: its process could not say that it lives; the time is counted from the records' return."""
+    await rig.begin("Hello?", run_id=run_id)
+    await rig.records.mark_memory(run_id)
+    clock, here = rig.clock, rig.records
+    sweeper = Sweeper(records=here, store=rig.store, workflows=nowhere(), adopt=lambda *_: None, clock=clock)
+    clock.now += 5_001
+    await sweeper.sweep()
+    async with Records("sqlite+aiosqlite:////no/such/folder/records.sqlite3") as away:
+        sweeper._records = away
+        clock.now += 70_000
+        with pytest.raises(TurnkeepError):
+            await sweeper.sweep()
+    sweeper._records = here
+    await sweeper.sweep()
+    run = await here.run(run_id)
+
+    assert run is not None
+    assert run.status == "accepted"
