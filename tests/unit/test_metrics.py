@@ -1,6 +1,10 @@
 """Metrics: what a scraper reads after a few things happened."""
 
 import asyncio
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from app.metrics import Metrics
 from app.observe import CountedRunner, HttpMeter, RunObserver
@@ -63,6 +67,14 @@ def test_readers_answers_and_the_switch_show() -> None:
         "turnkeep_breaker_open 1.0",
         "turnkeep_switch_allowed 2.0",
     ]
+
+
+def test_the_page_for_operators_names_every_metric() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    families = text_string_to_metric_families(Metrics().exposition().decode())
+    served = {family.name for family in families if not family.name.endswith("_created")}
+
+    assert {name.removesuffix("_total") for name in re.findall(r"`(turnkeep_\w+)", page)} == served
 
 
 async def test_a_turn_in_progress_is_seen_while_it_runs() -> None:
