@@ -126,7 +126,7 @@ class Supervisor:
     async def _try_again(self, part: Part) -> None:
         try:
             await self._bring_up(part)
-        except PartFailed as failure:
+        except (PartFailed, OSError) as failure:
             self._output.say(OURSELVES, str(failure))
             self._children[part.name].kill()
 
