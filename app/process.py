@@ -20,20 +20,20 @@ def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) 
     configure_logs(settings, role)
     for note in settings.notes:
         logger.warning(note)
-    _raise_file_limit()
-    _calm_garbage_collector()
+    raise_file_limit()
+    calm_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
 
 
-def _raise_file_limit() -> None:
+def raise_file_limit() -> None:
     """As many sockets as the system lets us have: each reader is one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _calm_garbage_collector() -> None:
-    # With the usual thresholds a process of thousands of readers collects all the time and stops for 90 ms now and then.
+def calm_garbage_collector() -> None:
+    """With the usual thresholds a process of thousands of readers collects all the time and stops for 90 ms now and then."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 1_000)

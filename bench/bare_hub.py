@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import uvloop
 
-from app.process import _calm_garbage_collector, _raise_file_limit
+from app.process import calm_garbage_collector, raise_file_limit
 from bench.processes import Usage
 from bench.runs import PATIENCE
 from resp import connection as resp
@@ -45,8 +45,8 @@ class BareHub:
 
 
 def _serve(pipe: Connection, store: Address, keys: Keys) -> None:
-    _raise_file_limit()
-    _calm_garbage_collector()
+    raise_file_limit()
+    calm_garbage_collector()
     uvloop.run(_main(pipe, store, keys))
 
 

@@ -20,6 +20,7 @@ from typing import Final
 
 import uvloop
 
+from app.process import calm_garbage_collector
 from bench import append, fan_out, first_token, hot_paths
 from bench.fan_out import Load
 from bench.report import Section, as_json, as_text
@@ -41,6 +42,7 @@ def main() -> int:
     arguments = _arguments()
     only = arguments.only or NAMES
     begun = time.monotonic()
+    calm_garbage_collector()  # as in every process of ours: this one writes
     sections: list[Section] = []
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, running_server("valkey", append_only=True) as server:
         for name in NAMES:

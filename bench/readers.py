@@ -4,7 +4,6 @@ It stands in for browsers and tells its own CPU time: where that comes near one 
 server's. What is counted of a stream is in `bench/counting.py`.
 """
 
-import resource
 import selectors
 import socket
 import time
@@ -15,6 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final
 
+from app.process import raise_file_limit
 from bench.counting import Delays, Group, Stream
 
 AT_ONCE: Final = 200  # connections opened before their answers are awaited: the listener's queue holds about a thousand
@@ -87,8 +87,7 @@ class Readers:
 
 
 def _read_for_ever(pipe: Connection) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    raise_file_limit()
     with suppress(EOFError):  # the bench is gone
         _Loop(pipe).run()
 
