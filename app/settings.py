@@ -76,8 +76,8 @@ class Settings(BaseModel):
         "TURNKEEP_RETENTION_SECONDS", 86_400, "life of a run's log after its end", (60, 2_592_000)
     )
     database_url: str = text(
-        "TURNKEEP_DATABASE_URL", "sqlite+aiosqlite:///.turnkeep/turnkeep.sqlite3", "conversations, messages and runs",
-        r"^(sqlite\+aiosqlite|postgresql\+asyncpg)://\S+$"
+        "TURNKEEP_DATABASE_URL", "sqlite:///.turnkeep/turnkeep.sqlite3", "conversations, messages and runs",
+        r"^(sqlite|postgresql)(\+\w+)?://\S+$"
     )  # fmt: skip
     state_dir: str = text("TURNKEEP_STATE_DIR", ".turnkeep", "folder of the embedded stack and of the outbox", r"\S")
 

@@ -38,7 +38,7 @@ class Deployment:
 async def deploy(folder: Path, store: Address, *, temporal: str = "127.0.0.1:1", **settings: str) -> Deployment:
     """A deployment in a folder. Without a Temporal server its turns run inline."""
     secret = secrets.token_urlsafe(32)
-    database = f"sqlite+aiosqlite:///{folder / 'turnkeep.sqlite3'}"
+    database = f"sqlite:///{folder / 'turnkeep.sqlite3'}"
     await upgrade(database)
     environment = {
         "PATH": os.defpath,

@@ -68,7 +68,7 @@ async def _settle_down(settings: Settings, output: Output) -> Place:
         "TURNKEEP_LISTEN_PORT": str(listener.getsockname()[1]),
         "TURNKEEP_TEMPORAL_ADDRESS": f"{_LOOPBACK}:{temporal_port}",
         "TURNKEEP_REDIS_URL": f"unix://{folder.valkey_socket}",
-        "TURNKEEP_DATABASE_URL": f"sqlite+aiosqlite:///{folder.database}",
+        "TURNKEEP_DATABASE_URL": f"sqlite:///{folder.database}",
         **(
             {"CHAT_MODEL": DEMO_MODEL}
             if settings.anthropic_key is None and "model" not in settings.model_fields_set

@@ -28,7 +28,7 @@ async def frames_in_one_invocation(
         "CHAT_MODEL": "demo",
         "TURNKEEP_SCRIPTS": str(scripts),
         "TURNKEEP_STATE_DIR": str(folder),
-        "TURNKEEP_DATABASE_URL": f"sqlite+aiosqlite:///{folder / 'records.sqlite3'}",
+        "TURNKEEP_DATABASE_URL": f"sqlite:///{folder / 'records.sqlite3'}",
     })  # fmt: skip
     await upgrade(settings.database_url)
     store = MemoryRunStore(SystemClock())

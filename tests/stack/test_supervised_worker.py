@@ -41,7 +41,7 @@ async def supervised(folder: Path, temporal: str) -> AsyncIterator[Supervised]:
     environment = {
         "PATH": os.environ["PATH"],
         "TURNKEEP_TEMPORAL_ADDRESS": temporal,
-        "TURNKEEP_DATABASE_URL": f"sqlite+aiosqlite:///{folder}/records.sqlite3",
+        "TURNKEEP_DATABASE_URL": f"sqlite:///{folder}/records.sqlite3",
     }
     process = await asyncio.create_subprocess_exec(
         *command,

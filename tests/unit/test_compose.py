@@ -13,7 +13,7 @@ SCRIPT = (
 
 
 def settings_of(folder: Path, model: str = "demo") -> Settings:
-    database = f"sqlite+aiosqlite:///{folder / 'records.sqlite3'}"
+    database = f"sqlite:///{folder / 'records.sqlite3'}"
     return Settings.read({"TURNKEEP_SCRIPTS": str(folder), "CHAT_MODEL": model, "TURNKEEP_DATABASE_URL": database})
 
 

@@ -170,7 +170,7 @@ async def test_a_run_without_its_keys_is_not_ended_because_the_records_were_away
     sweeper = Sweeper(records=here, store=rig.store, workflows=nowhere(), adopt=lambda *_: None, clock=clock)
     clock.now += 5_001
     await sweeper.sweep()
-    async with Records("sqlite+aiosqlite:////no/such/folder/records.sqlite3") as away:
+    async with Records("sqlite:////no/such/folder/records.sqlite3") as away:
         sweeper._records = away
         clock.now += 70_000
         with pytest.raises(TurnkeepError):
