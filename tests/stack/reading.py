@@ -10,12 +10,13 @@ from tests.stack.embedded import SECONDS, Stack
 
 
 class FrameReader:
-    """One response. Iterate it for the frames as bytes; `done` says that it was closed properly."""
+    """One response. Iterate it for the frames as bytes, again to go on; `done` says that it was closed properly."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self.response = response
         self.comments = 0
         self.done = False
+        self._frames = self._read()
 
     @property
     def handle(self) -> str:
@@ -25,7 +26,16 @@ class FrameReader:
     def transport(self) -> str:
         return self.response.headers["x-turnkeep-transport"]
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._frames
+
+    async def rest(self) -> list[bytes]:
+        """All further frames. The stream must end properly."""
+        pieces = [piece async for piece in self]
+        assert self.done, pieces[-1:]
+        return pieces
+
+    async def _read(self) -> AsyncIterator[bytes]:
         rest = b""
         async for chunk in self.response.aiter_raw():
             *pieces, rest = (rest + chunk).split(b"\n\n")
@@ -36,12 +46,6 @@ class FrameReader:
                     self.done = True
                 else:
                     yield piece + b"\n\n"
-
-    async def rest(self) -> list[bytes]:
-        """All further frames. The stream must end properly."""
-        pieces = [piece async for piece in self]
-        assert self.done, pieces[-1:]
-        return pieces
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from tests.stack.scripts import question
 
 pytestmark = pytest.mark.timeout(120)
 
-READERS = 150
+READERS = 60
 TURNS = 3
 FEW = 5  # what a part opens when it is needed for the first time
 

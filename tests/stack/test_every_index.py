@@ -10,7 +10,7 @@ import pytest
 
 from tests.stack.embedded import Stack
 from tests.stack.reading import FrameReader, asking, reading, visitor
-from tests.stack.scripts import question
+from tests.stack.scripts import MARKER, question
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -99,3 +99,17 @@ async def test_past_the_end_there_is_nothing_to_wait_for(client: httpx2.AsyncCli
 
     assert [one.status_code for one in found] == [400, 204, 400]  # [R2] [R5] FR05
     assert [one.json()["error"]["next"] for one in found if one.content] == [str(end), str(end)]
+
+
+async def test_no_log_line_has_what_opens_a_run_nor_what_was_said(scripted: Stack) -> None:
+    async with visitor(scripted) as client:
+        async with asking(client, question("mixed")) as answer:
+            back = back_to(answer)
+            await answer.rest()
+        for way in back.ways:
+            await read(client, way(3))
+        await client.get(f"/api/runs/{back.handle}")
+        session = client.cookies["turnkeep_session"]
+
+    assert "answered" in scripted.output
+    assert [one in scripted.output for one in (back.handle, back.token, session, MARKER)] == [False] * 4  # FR46 REQ-W3
