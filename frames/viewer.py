@@ -145,7 +145,7 @@ class Viewer:
             chunk = None
             if ring is not None and ring.start <= self.index < ring.end:
                 chunk = ring.since(self.index)
-                self.index = ring.end
+                self.index, self._page = ring.end, None  # a page of an older moment must not be handed out after it
             elif self._page is not None or ring is None or self.index < ring.start:
                 chunk = await self._from_log()
             if chunk:

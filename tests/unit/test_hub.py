@@ -71,6 +71,16 @@ async def test_a_start_ahead_of_the_pushes_is_read(hub: Hub, source: ScriptedSou
     assert await read_to_end(viewer) == frames("r", 5, 6)
 
 
+async def test_what_was_read_on_the_way_in_is_not_handed_out_later(hub: Hub, source: ScriptedSource) -> None:
+    await hub.attach("r", 3)
+    source.append("r", 2)
+    viewer = await hub.attach("r", 4)  # ahead of the ring, so its first frame was read
+    source.append("r", 1)
+    source.deliver_all()  # and now the ring has it, and more
+    assert await viewer.next(LONG) == frames("r", 4, 6)
+    assert (await viewer.next(0), viewer.index) == (None, 6)
+
+
 @pytest.mark.parametrize("start", [0, 2, 3])
 async def test_an_ended_run_is_read_to_its_end(hub: Hub, source: ScriptedSource, start: int) -> None:
     """FR05, FR06"""

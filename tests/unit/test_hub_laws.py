@@ -78,7 +78,7 @@ class Play:
     async def watch(self, run_id: str, start: int) -> bytes:
         while True:
             try:
-                return await drained(await self.hub.attach(run_id, start))
+                return await drained(await self.hub.attach(run_id, start), next(self.source.delays))
             except StoreUnavailable:  # who comes while the source is away is refused and comes again
                 await turns(1)
 
@@ -89,13 +89,16 @@ class Play:
             self.source.append(run_id, 1, ended=True)
         self.source.pushes.clear()  # the safety poll alone finds the end
         while not all(task.done() for _, _, task in self.seen):
+            await turns(1)  # a round that finds nothing to do gives way to nobody
             await self.hub.tend()
         return [task.result() for _, _, task in self.seen]
 
 
-async def drained(viewer: Viewer) -> bytes:
+async def drained(viewer: Viewer, pause: int) -> bytes:
+    """What a viewer hands out to a reader that takes `pause` turns to send it."""
     chunks = []
     while not viewer.ended:
+        await turns(pause)
         chunks.append(await viewer.next(LONG) or b"")
     viewer.close()
     return b"".join(chunks)
@@ -139,7 +142,7 @@ def test_viewers_of_a_run_in_memory_see_it_whole(counts: list[int], starts: list
 
         for place, count in enumerate(counts):
             seen += [
-                (start, asyncio.create_task(drained(await hub.attach("a", start))))
+                (start, asyncio.create_task(drained(await hub.attach("a", start), place % 2)))
                 for start in starts[place :: len(counts)]
                 if start <= next_index
             ]
