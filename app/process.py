@@ -5,6 +5,7 @@ import gc
 import logging
 import resource
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 import uvloop
@@ -29,7 +30,8 @@ def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) 
 def raise_file_limit() -> None:
     """As many sockets as the system lets us have: each reader is one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(ValueError):  # where "unlimited" is said and not meant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def calm_garbage_collector() -> None:
