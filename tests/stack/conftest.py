@@ -10,6 +10,7 @@ from tests.stack.scripts import write_scripts
 
 SLICE_MS = 1_000
 COMMENT_MS = 100
+START_MS = 3_000  # on a busy machine the default would make some turns inline
 
 
 @pytest.fixture(scope="session")
@@ -21,11 +22,19 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory, scripts: Path) -> Iterator[Stack]:
+def scripted_stack(tmp_path_factory: pytest.TempPathFactory, scripts: Path) -> Iterator[Stack]:
     settings = {
         "TURNKEEP_SCRIPTS": str(scripts),
         "CHAT_TURN_SLICE_ELAPSED_MS": str(SLICE_MS),
         "TURNKEEP_COMMENT_MS": str(COMMENT_MS),
+        "TURNKEEP_START_MS": str(START_MS),
     }
     with running_stack(tmp_path_factory.mktemp("scripted"), **settings) as stack:
         yield stack
+
+
+@pytest.fixture
+def scripted(scripted_stack: Stack) -> Stack:
+    """The stack, running turns durably: what a test before did to Temporal is over."""
+    scripted_stack.until_dispatch(switch="on", breaker="closed")
+    return scripted_stack

@@ -53,12 +53,12 @@ def frames_of(stream: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def walk(scripted: Stack, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def walk(scripted_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What each paragraph of the walk printed."""
-    text, count = re.subn(r"^URL=\S+", f"URL={scripted.url}", block("Ask, drop off, come back"))
+    text, count = re.subn(r"^URL=\S+", f"URL={scripted_stack.url}", block("Ask, drop off, come back"))
     assert count == 1
     script = "\n".join(f"{paragraph}\nprintf '\\0'" for paragraph in text.split("\n\n"))
-    output = run(script, folder=tmp_path_factory.mktemp("walk"), environment=scripted.environment)
+    output = run(script, folder=tmp_path_factory.mktemp("walk"), environment=scripted_stack.environment)
     return output.split(END)[1:-1]
 
 
@@ -81,11 +81,11 @@ def test_the_status_tells_how_it_stands_without_its_content(walk: list[str]) -> 
     assert not any(word in walk[2] for word in words if len(word) > 8)  # LAW-P6
 
 
-def test_one_body_has_the_answer_and_the_note_is_in_the_outbox(walk: list[str], scripted: Stack) -> None:
+def test_one_body_has_the_answer_and_the_note_is_in_the_outbox(walk: list[str], scripted_stack: Stack) -> None:
     answer = json.loads(walk[3])
 
     assert "434" in answer["reply"]
-    assert len(scripted.notes(answer["run_id"])) == 1
+    assert len(scripted_stack.notes(answer["run_id"])) == 1
 
 
 def test_a_turn_that_runs_is_stopped(walk: list[str]) -> None:
@@ -94,9 +94,11 @@ def test_a_turn_that_runs_is_stopped(walk: list[str]) -> None:
     assert (stopped["success"], stopped["status"]) in [(True, "stopping"), (True, "stopped")]  # it may be quick
 
 
-def test_the_switch_is_turned(scripted: Stack) -> None:
+def test_the_switch_is_turned(scripted_stack: Stack) -> None:
     said = [
-        json.loads(run(line.replace(".venv/bin/python", sys.executable), folder=ROOT, environment=scripted.environment))
+        json.loads(
+            run(line.replace(".venv/bin/python", sys.executable), folder=ROOT, environment=scripted_stack.environment)
+        )
         for line in commands("The switch")
     ]
 
@@ -114,20 +116,20 @@ def test_make_knows_both_commands() -> None:
     assert "pytest" in told["make test"]
 
 
-def test_what_is_killed_are_the_workers_and_the_api_and_nothing_else(scripted: Stack) -> None:
+def test_what_is_killed_are_the_workers_and_the_api_and_nothing_else(scripted_stack: Stack) -> None:
     assert [line.split()[:-2] for line in commands("Break it")] == [["pkill", "-9", "-f"]] * 2
-    assert killed_by(scripted, 0) == scripted.parts("worker")
-    assert killed_by(scripted, 1) == scripted.parts("api")
+    assert killed_by(scripted_stack, 0) == scripted_stack.parts("worker")
+    assert killed_by(scripted_stack, 1) == scripted_stack.parts("api")
 
 
 @pytest.mark.long
-def test_the_answer_goes_on_when_workers_and_api_are_killed(scripted: Stack) -> None:
-    with Client(scripted.url) as client:
+def test_the_answer_goes_on_when_workers_and_api_are_killed(scripted_stack: Stack) -> None:
+    with Client(scripted_stack.url) as client:
         answer = client.ask("Count slowly to 20.")
         killed = 0
         for event in answer:
             if event.type == "data-tool-progress" and killed < 2:
-                for process in killed_by(scripted, killed):
+                for process in killed_by(scripted_stack, killed):
                     process.kill()
                 killed += 1
 

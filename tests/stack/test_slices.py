@@ -16,7 +16,7 @@ from tests.stack.reference import frames_in_one_invocation
 from tests.stack.scripts import MARKER, STEPS, question
 from workflows.connection import connect
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.long]
 
 RUN_ID = "51ce0000-0000-4000-8000-000000000001"
 CONVERSATION = "slices"
