@@ -7,7 +7,7 @@ from protocol.json import Json, JsonObject
 
 MARKER = "xylophone"  # in everything that is said; in nothing that may be kept without content
 STEPS = 21
-SEARCHES = 5  # in each step but the last
+SEARCHES = 10  # in each step but the last
 QUERY_BYTES = 5_000
 
 
@@ -24,8 +24,8 @@ def question(name: str) -> str:
 
 
 def steps() -> list[JsonObject]:
-    """More than twenty model calls, each longer than a second, with a hundred tool calls of 5 KB among them."""
-    calls = [_call(f"Step {step}.", *_searches(step), *_extra(step), gap_ms=175) for step in range(1, STEPS)]
+    """More than twenty model calls, each longer than a second, with two hundred tool calls of 5 KB (FR49)."""
+    calls = [_call(f"Step {step}.", *_searches(step), *_extra(step), gap_ms=100) for step in range(1, STEPS)]
     return [_head("steps"), *calls, _call(f"The last of {STEPS} steps, {MARKER}.", gap_ms=100)]
 
 
@@ -66,7 +66,9 @@ def _tool(call_id: str, name: str, given: JsonObject) -> JsonObject:
 
 def _searches(step: int) -> list[JsonObject]:
     """Searches for what no page has, so that their results do not depend on the pages."""
-    queries = [" ".join(f"{MARKER}{step}x{number}x{word}" for word in range(QUERY_BYTES // 16)) for number in range(5)]
+    queries = [
+        " ".join(f"{MARKER}{step}x{number}x{word}" for word in range(QUERY_BYTES // 16)) for number in range(SEARCHES)
+    ]
     return [_tool(f"s{step}n{number}", "search_docs", {"query": query}) for number, query in enumerate(queries)]
 
 

@@ -13,7 +13,7 @@ from temporalio.client import Client
 from tests.stack.embedded import Stack
 from tests.stack.reading import asking, visitor
 from tests.stack.reference import frames_in_one_invocation
-from tests.stack.scripts import MARKER, STEPS, question
+from tests.stack.scripts import MARKER, SEARCHES, STEPS, question
 from workflows.connection import connect
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.long]
@@ -73,7 +73,7 @@ async def test_a_turn_of_many_steps_crosses_workers_and_is_the_turn_of_one_invoc
     assert len(slices) >= 2, slices
     assert 0 < slices[replaced] < slices.total()
     kept = b"".join(event.SerializeToString() for event in history)
-    assert len(kept) < MOST_HISTORY_BYTES  # FR49 REQ-D1: some slices' worth of ids, where the frames take a megabyte
+    assert len(kept) < MOST_HISTORY_BYTES  # FR49 REQ-D1: some slices' worth of ids, where the frames take two megabytes
     assert kept.count(MARKER.encode()) == 0  # LAW-P6
 
-    assert scripted.notes(RUN_ID) == [f"{RUN_ID}:11.5"]  # LAW-P3
+    assert scripted.notes(RUN_ID) == [f"{RUN_ID}:11.{SEARCHES}"]  # LAW-P3

@@ -171,3 +171,23 @@ async def test_without_temporal_turns_run_inline_and_with_it_durably_again(
         assert await after.rest() == frames
     run_id = frozen.response.headers["x-chat-run-id"]
     assert scripted.notes(run_id) == [f"{run_id}:1.1"]  # LAW-P3
+
+
+async def test_without_the_store_and_without_temporal_the_answer_still_arrives(
+    scripted: Stack, client: httpx2.AsyncClient
+) -> None:
+    """FR80 REQ-F4 C6: in this process's memory, and without a handle to come back by."""
+    away = [*scripted.parts("temporal"), *scripted.parts("valkey-server")]
+    for part in away:
+        part.suspend()
+    try:
+        async with asking(client, question("mixed"), conversation_id="bare") as answer:
+            frames = await answer.rest()
+    finally:
+        for part in away:
+            part.resume()
+
+    assert (answer.transport, "x-workflow-run-id" in answer.response.headers) == ("inline", False)
+    assert frames[-1].endswith(b'{"type":"finish","finishReason":"stop"}\n\n')
+    await asyncio.to_thread(scripted.until_dispatch, breaker="closed")
+    assert await ask(client, "whole") == "workflow"
