@@ -41,7 +41,7 @@ smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at UR
 	@exec $(BIN)/python -m app smoke "$(URL)"
 
 bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
-	$(BIN)/python -m bench.first_light
+	$(BIN)/python -m bench.first_light $(ARGS)
 
 record: $(VENV)/.dev ## Write golden files that are missing; existing ones are never touched
 	$(BIN)/python -m tests.golden.record

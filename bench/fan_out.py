@@ -86,7 +86,7 @@ async def measure(folder: Path, address: Address, effort: Effort) -> list[Sectio
 
 
 def _folder(parent: Path, load: Load) -> Path:
-    folder = parent / f"{load.readers}-readers"
+    folder = parent / f"{load.readers}x{load.rate:g}"
     folder.mkdir()
     return folder
 

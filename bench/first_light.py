@@ -32,6 +32,7 @@ from resp.push import PushConnection
 from tests.servers import running_server
 
 NAMES: Final = ("first-token", "append", "fan-out", "hot-paths")
+LOAD_BEFORE: Final = os.getloadavg()[0]
 PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
 FILES_BESIDE_READERS: Final = 200  # of the process that holds the readers' ends
@@ -112,11 +113,8 @@ def _about(*, quick: bool, seconds: float) -> dict[str, str]:
         "Python": platform.python_version(),
         "effort": "quick" if quick else "full",
         "seconds": f"{seconds:.0f}",
-        "load before": f"{_LOAD_BEFORE:.1f}",
+        "load before": f"{LOAD_BEFORE:.1f}",
     }
-
-
-_LOAD_BEFORE: Final = os.getloadavg()[0]
 
 
 def _arguments() -> argparse.Namespace:
