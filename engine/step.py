@@ -53,11 +53,9 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
     step = turn.open_step or open_step(turn)
     match event:
         case TextDelta(text=text):
-            text, held = joined(step.held, text)
-            return _emit(turn, *_all(_text, replace(step, held=held), _pieces(text)))
+            return _emit(turn, *_all(_text, *_held(step, text)))
         case ThinkingDelta(text=text):
-            text, held = joined(step.held, text)
-            return _emit(turn, *_all(_thinking, replace(step, held=held), _pieces(text)))
+            return _emit(turn, *_all(_thinking, *_held(step, text)))
         case ToolInputDelta():
             deltas = [replace(event, json=piece) for piece in _pieces(event.json)] or [event]
             return _emit(turn, *_all(partial(_tool_input, turn.state.step), step, deltas))
@@ -83,6 +81,12 @@ def _emit(turn: Turn, step: OpenStep, frames: tuple[Frame, ...]) -> Advance:
     for frame in frames:
         message = fold(message, frame)
     return Advance(turn=replace(turn, open_step=replace(step, message=message)), frames=frames)
+
+
+def _held(step: OpenStep, text: str) -> tuple[OpenStep, list[str]]:
+    """The text in pieces that a frame holds, and the step with the half character that has to wait."""
+    text, held = joined(step.held, text)
+    return step if held == step.held else replace(step, held=held), _pieces(text)
 
 
 def _pieces(text: str) -> list[str]:

@@ -59,7 +59,9 @@ async def _settle_down(settings: Settings, output: Output) -> Place:
     lock = await lock_folder(folder.path)
     known = remembered(folder)
     given = settings.port if "port" in settings.model_fields_set else 0
-    listener = listen(settings.host, given=given, last=int(known.get("TURNKEEP_LISTEN_PORT", 0)))
+    # The port everybody tries first, if it is free: an address that can be typed, and the one in the README.
+    wish = int(known.get("TURNKEEP_LISTEN_PORT", settings.port))
+    listener = listen(settings.host, given=given, last=wish)
     temporal_port = free_port(_LOOPBACK, last=int(known.get("TURNKEEP_TEMPORAL_ADDRESS", ":0").split(":")[1]))
     variables = {
         **kept_secrets(settings, known),
