@@ -49,7 +49,8 @@ class SliceActivities:
         # The next slice's order is above every attempt of the failed one, and below those of whoever adopted the run.
         claim = Order(order.generation, order.slice + 1, activity.info().attempt)
         with _kinds_only(mendable=True):
-            return await self._runner.fail(order.run_id, claim, order.kind)
+            async with _beating():
+                return await self._runner.fail(order.run_id, claim, order.kind)
 
     async def _run_slice(self, order: SliceInput) -> SliceResult:
         committed = await self._store.committed(order.run_id, order.generation, order.slice)

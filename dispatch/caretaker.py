@@ -5,9 +5,10 @@ workflow where the switch allows, else in the process that found it (C8, C22).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from types import TracebackType
+from typing import Final, NoReturn, Self
 
 from checkpoints.outbox import Outbox
 from checkpoints.port import Order, RunStore, RunView
@@ -19,7 +20,7 @@ from dispatch.outbox import REPLAY_SECONDS, OutboxReplay
 from dispatch.starter import Starter
 from dispatch.sweeper import SWEEP_SECONDS, Sweeper, SweeperParts
 from dispatch.temporal import Started, Workflows
-from dispatch.watch import SwitchWatch
+from dispatch.watch import POLL_SECONDS, SwitchWatch
 from protocol.clock import Clock
 from protocol.turn import ChatTurnInput
 from records.records import Records
@@ -27,6 +28,7 @@ from records.values import Run
 
 GENERATIONS: Final = 3  # workflows that may close without a claim; then the run is executed here
 LONGEST_RUN_MS: Final = 86_400_000
+PROBE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class CareParts:
 
 
 class Caretaker:
-    """One process's care. `inline` is where it executes what it takes up itself."""
+    """One process's care, while entered. `inline` is where it executes what it takes up itself; its owner drains it."""
 
     def __init__(self, parts: CareParts, starter: Starter, inline: InlineTurns) -> None:
         self._parts = parts
@@ -59,6 +61,7 @@ class Caretaker:
         self._inline = inline
         self._late = OutboxReplay(parts.outbox, parts.records, parts.clock)
         self._work: set[asyncio.Task[None]] = set()  # each of them bounded
+        self._loops: list[asyncio.Task[NoReturn]] = []
         self._sweeper = Sweeper(
             SweeperParts(
                 records=parts.records,
@@ -79,12 +82,24 @@ class Caretaker:
         """How many answers waited for the records when last looked."""
         return self._late.waiting
 
-    def loops(self) -> list[Coroutine[Any, Any, NoReturn]]:
-        """What is to run beside the process's own work."""
-        return [
+    async def __aenter__(self) -> Self:
+        # So that the first turn is decided on facts. Both are bounded; a part that is away is not waited for.
+        await asyncio.gather(self._parts.switch.refresh(), self._starter.probe())
+        loops = (
+            every(POLL_SECONDS, self._parts.switch.refresh, "watching the switch"),
+            every(PROBE_SECONDS, self._starter.probe, "probing Temporal"),
             every(SWEEP_SECONDS, self.sweep, "sweeping"),
             every(REPLAY_SECONDS, self.replay, "bringing late answers to the records"),
-        ]
+        )
+        self._loops = [asyncio.create_task(loop) for loop in loops]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for loop in self._loops:
+            loop.cancel()
+        await self.settled()
 
     async def sweep(self) -> None:
         """Look at every unfinished run once."""

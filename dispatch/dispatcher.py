@@ -21,14 +21,12 @@ from dispatch.outbox import REPLAY_SECONDS, OutboxReplay
 from dispatch.starter import Starter
 from dispatch.switch import from_json
 from dispatch.temporal import Started
-from dispatch.watch import POLL_SECONDS
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 from protocol.turn import ChatTurnInput, Transport, TurnRequest
 from runner.port import TurnRunner
 
 FIRST: Final = Order(1, 0, 1)  # of an inline executor: below every slice, so that a workflow stands by behind it
-PROBE_SECONDS: Final = 2.0
 LEASE_MARGIN_MS: Final = 20  # the store's clock is not ours
 TOUCH_SECONDS: Final = 10.0  # how often a memory run says that its process lives; well within the sweeper's patience
 
@@ -60,14 +58,10 @@ class Dispatcher:
         self._work: set[asyncio.Task[None]] = set()  # starts and adoptions on their way, each of them bounded
 
     async def __aenter__(self) -> Self:
-        # So that the first turn is decided on facts. Both are bounded; a part that is away is not waited for.
-        await asyncio.gather(self._shared.switch.refresh(), self.probe())
+        await self.care.__aenter__()
         loops = (
-            every(POLL_SECONDS, self._shared.switch.refresh, "watching the switch"),
-            every(PROBE_SECONDS, self.probe, "probing Temporal"),
             every(TOUCH_SECONDS, self._touch_memory, "touching memory runs"),
             every(REPLAY_SECONDS, self._memory_late.replay, "bringing late answers to the records"),
-            *self.care.loops(),
         )
         self._loops = [asyncio.create_task(loop) for loop in loops]
         return self
@@ -77,6 +71,7 @@ class Dispatcher:
     ) -> None:
         for loop in self._loops:
             loop.cancel()
+        await self.care.__aexit__(kind, error, trace)
         await self.drain()
 
     @property
