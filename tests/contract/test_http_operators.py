@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from protocol.json import Json
 from tests.contract.http_house import House, error, reading, running, saying, script, with_operations
 
 TOKEN = "an internal token of thirty-two bytes"
@@ -90,7 +91,7 @@ async def test_a_bulk_stop_says_which_runs(house: House, body: dict[str, Any]) -
 async def test_the_ledger_is_in_the_run_s_status(house: House) -> None:
     """LAW-P3: step, ordinal, tool and state of every call, and nothing that went in or came out."""
     client = await house.client()
-    tools = [
+    tools: list[Json] = [
         {"type": "tool_input", "id": "a", "name": "send", "delta": '{"text": "secret"}'},
         {"type": "tool_input", "id": "b", "name": "add", "delta": '{"a": 1, "b": 2}'},
         {"type": "stop", "reason": "tool_use"},
