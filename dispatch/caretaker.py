@@ -70,6 +70,7 @@ class Caretaker:
                 clock=parts.clock,
                 adopt=self._adopt,
                 expire=self._expire,
+                covered=self._covered,
                 run_ms=parts.run_ms,
                 on_lost=parts.on_lost,
                 lease_ms=parts.lease_ms,
@@ -124,6 +125,9 @@ class Caretaker:
             task.add_done_callback(self._work.discard)
         else:
             self._inline.begin(run.run_id, next_order(view))
+
+    def _covered(self, owner: str) -> bool:
+        return self._parts.switch.current.covers(owner)
 
     def _durable(self, run: Run) -> bool:
         switch, breaker_open = self._parts.switch.current, self._starter.breaker_open

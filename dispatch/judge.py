@@ -35,6 +35,7 @@ class Seen:
     handed_over: bool  # its last slice ended in good order
     waited: bool
     overdue: bool
+    switched_off: bool  # a new turn of its owner would not go to Temporal now
 
 
 def judge(seen: Seen) -> Verdict:
@@ -59,5 +60,5 @@ def _judge_queued(seen: Seen) -> Verdict:
         return Verdict.LEAVE
     if seen.overdue:
         return Verdict.EXPIRE
-    queued = seen.handed_over or not seen.view.mode
+    queued = seen.handed_over if seen.view.mode else not seen.switched_off
     return Verdict.LEAVE if queued and seen.workflow_open else Verdict.ADOPT_HERE

@@ -38,7 +38,7 @@ AGAIN_MS: Final = 10_000  # between two judgements of the same standstill: each 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweeperParts:
-    """What a sweeper works with. `run_ms` is how long a run of an assistant may take.
+    """What a sweeper works with. `run_ms` is how long a run of an assistant may take, `covered` whether the switch sends an owner's to Temporal.
 
     `adopt` and `expire` begin something and return at once; `on_lost` is told of a run that ended with nothing left of it.
     """
@@ -49,6 +49,7 @@ class SweeperParts:
     clock: Clock
     adopt: Callable[[Run, RunView, Verdict], None]
     expire: Callable[[Run, RunView], None]
+    covered: Callable[[str], bool]
     run_ms: Callable[[str], int]
     on_lost: Callable[[str], None]
     lease_ms: int
@@ -132,6 +133,7 @@ class Sweeper:
             workflow_open=await self._workflow_open(run.run_id, max(order.generation, 1)),
             handed_over=committed is not None,
             waited=self._now() - standstill.since_ms >= parts.heartbeat_ms + RECOVERY_MS,
+            switched_off=not parts.covered(run.owner),
             overdue=parts.clock.now_ms() - run.updated_ms > parts.run_ms(run.assistant),
         )
         return judge(seen)

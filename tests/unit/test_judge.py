@@ -24,15 +24,11 @@ INLINE = replace(DURABLE, mode="inline")
 LEAVE, ADOPT, HERE, EXPIRE = Verdict
 
 
-def verdict(
-    view: RunView,
-    *,
-    workflow: bool | None = True,
-    handed_over: bool = False,
-    waited: bool = False,
-    overdue: bool = False,
-) -> Verdict:
-    return judge(Seen(view=view, workflow_open=workflow, handed_over=handed_over, waited=waited, overdue=overdue))
+LEAVING = Seen(view=DURABLE, workflow_open=True, handed_over=False, waited=False, overdue=False, switched_off=False)
+
+
+def verdict(view: RunView, *, workflow: bool | None = True, **seen: bool) -> Verdict:
+    return judge(replace(LEAVING, view=view, workflow_open=workflow, **seen))
 
 
 @pytest.mark.parametrize("view", [FRESH, DURABLE, replace(DURABLE, state="sealed")])
@@ -84,3 +80,10 @@ def test_a_run_that_waits_for_somebody_is_left_alone() -> None:
         assert verdict(durable, workflow=workflow, waited=waited, overdue=overdue) is LEAVE
         assert verdict(inline, workflow=workflow, waited=waited, overdue=overdue) is LEAVE
     assert [verdict(durable, workflow=False), verdict(inline, workflow=False)] == [ADOPT, LEAVE]
+
+
+def test_a_queued_run_follows_the_switch_and_a_claimed_one_keeps_its_mode() -> None:
+    """C22: workers that are broken are switched off, and what waits for them must not wait for ever."""
+    off = {"switched_off": True, "handed_over": True}
+    assert [verdict(FRESH, waited=waited, switched_off=True) for waited in (False, True)] == [LEAVE, HERE]
+    assert [verdict(DURABLE, waited=waited, **off) for waited in (False, True)] == [LEAVE, LEAVE]

@@ -62,6 +62,7 @@ class Sweeps:
                 clock=rig.clock,
                 adopt=self._adopt,
                 expire=lambda run, _: self.done.append((run.run_id, "expire")),
+                covered=lambda _: True,
                 run_ms=lambda _: self.run_ms,
                 on_lost=lambda run_id: self.done.append((run_id, "lost")),
                 lease_ms=2_000,
