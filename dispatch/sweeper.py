@@ -4,6 +4,7 @@ Rules
  - The list is SQL, all of it, page by page (C11). The judgement is `dispatch.judge`'s.
  - A lease counts as lost when two looks, a full lease apart, found none and no look failed in between: a store that was
    away let leases lapse whose executors live (C11). The same for keys that are missing.
+ - How long something has not changed is measured by whoever looks: the clocks of two processes are never compared.
  - All processes sweep at once. An adoption is a start that is joined or a claim that is lost, whoever comes second.
  - What becomes of one run never keeps a sweep from the others.
 
@@ -58,9 +59,9 @@ class SweeperParts:
 
 @dataclass(slots=True)
 class _Standstill:
-    """Since when a run is seen as it is: in the attempt `attempt` without a lease, or (None) without keys."""
+    """Since when a run is seen as it is: in an attempt without a lease, or without keys and its row as it was at that time."""
 
-    attempt: int | None
+    mark: tuple[str, int]
     since_ms: int
     judged_ms: int | None = None
 
@@ -79,11 +80,10 @@ class Sweeper:
         still: dict[str, _Standstill] = {}
         self._server_silent = False
         async for run, view in self._unfinished():
-            attempt = None if view is None else view.attempt
             if view is None or (view.state != "ended" and not view.lease_ms):
+                mark = ("row", run.updated_ms) if view is None else ("attempt", view.attempt)
                 known = before.get(run.run_id)
-                same = known is not None and known.attempt == attempt
-                still[run.run_id] = known if same and known else _Standstill(attempt, self._now())
+                still[run.run_id] = known if known and known.mark == mark else _Standstill(mark, self._now())
             try:
                 await self._treat(run, view, still.get(run.run_id))
             except Exception as error:
@@ -165,12 +165,11 @@ class Sweeper:
             await self._parts.records.settle(run.run_id, settlement_of(seal, self._parts.clock.now_ms()))
 
     async def _end_missing(self, run: Run, standstill: _Standstill) -> None:
-        now = self._parts.clock.now_ms()
         # The process that has a memory run says so in its row, again and again; an executor that still has the frames of a
         # run without keys puts them back.
-        gone_ms = now - run.updated_ms if run.memory else self._now() - standstill.since_ms
-        if gone_ms < MISSING_MS:
+        if self._now() - standstill.since_ms < MISSING_MS:
             return
+        now = self._parts.clock.now_ms()
         if await self._parts.records.settle(
             run.run_id, Settlement(status="interrupted", kind="interrupted", now_ms=now)
         ):

@@ -3,6 +3,7 @@
 from protocol.errors import TurnkeepError
 from records.records import Records
 from records.values import HistoryMessage, Run, Settlement
+from tests.rig import Rig
 
 
 class AwayRecords(Records):
@@ -27,6 +28,16 @@ class AwayRecords(Records):
         self._answer()
         return await super().run(run_id)
 
+    async def unfinished(self, older_than_ms: int, limit: int, past: Run | None = None) -> tuple[Run, ...]:
+        self._answer()
+        return await super().unfinished(older_than_ms, limit, past)
+
     def _answer(self) -> None:
         if self.away:
             raise TurnkeepError("unavailable", "The records do not answer.")
+
+
+def records_of(rig: Rig) -> AwayRecords:
+    """The rig's records, where they are such."""
+    assert isinstance(rig.records, AwayRecords)
+    return rig.records

@@ -151,7 +151,9 @@ async def _stop_one(house: House, run_id: str) -> Json:
     view = await house.store.stop(run_id)
     if view is None:
         return "not_found"
-    return view.status if view.state == "ended" else "ending" if view.state == "sealed" else "stopping"
+    return (
+        view.status if view.state == "ended" else "ending" if view.state == "sealed" and not view.stop else "stopping"
+    )
 
 
 async def _replay(house: House, arguments: Namespace) -> AsyncIterator[JsonObject]:

@@ -13,7 +13,7 @@ from dispatch.outbox import OutboxReplay
 from protocol.errors import TurnkeepError
 from records.values import Key, Span
 from runner.parts import RunnerSettings
-from tests.away import AwayRecords
+from tests.away import AwayRecords, records_of
 from tests.rig import RUN_ID, Rig, StillClock
 from tests.servers import Server
 from tests.stores import client_at
@@ -51,10 +51,6 @@ async def play(rig: Rig) -> None:
     await rig.begin(SCRIPT.input)
     results = await rig.run(SCRIPT)
     assert results[-1].outcome == "ended"
-
-
-def records_of(rig: Rig) -> AwayRecords:
-    return cast("AwayRecords", rig.records)
 
 
 def replay_of(rig: Rig) -> OutboxReplay:

@@ -16,7 +16,7 @@ from protocol.turn import SliceResult
 from records.values import Busy, Key, Span, TurnBegin
 from runner.parts import RunnerSettings
 from runner.port import Job
-from tests.away import AwayRecords
+from tests.away import AwayRecords, records_of
 from tests.rig import RUN_ID, Rig, StillClock
 from tests.workflow.durable import script_of
 
@@ -30,10 +30,6 @@ async def rig() -> AsyncIterator[Rig]:
         clock = StillClock()
         settings = RunnerSettings(lease_ms=60_000, renew_ms=20_000, records_patience_ms=0)
         yield Rig(records=records, clock=clock, store=MemoryRunStore(clock), settings=settings)
-
-
-def records_of(rig: Rig) -> AwayRecords:
-    return cast("AwayRecords", rig.records)
 
 
 async def free(rig: Rig) -> bool:

@@ -6,8 +6,10 @@ import pytest
 
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import ClaimRequest, Order
+from protocol.errors import TurnkeepError
 from records.records import Records
 from records.values import Key, Settlement, TurnBegin
+from tests.away import AwayRecords, records_of
 from tests.rig import Rig, StillClock
 from tests.workflow.dispatching import nowhere
 from tests.workflow.durable import script_of
@@ -19,7 +21,7 @@ SCRIPT = script_of(2)
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    async with await Records.in_memory() as records:
+    async with await AwayRecords.in_memory() as records:
         clock = StillClock()
         yield Rig(records=records, clock=clock, store=FaultyStore(clock))
 
@@ -43,6 +45,34 @@ async def test_a_run_of_which_only_the_row_is_left_ends_as_interrupted(run_id: s
     assert (sweeps.done, run and run.status, run and run.kind) == ([(run_id, "lost")], "interrupted", "interrupted")
     assert [before and before.run_id, await rig.records.active_run(TALK)] == [run_id, None]
     assert rig.clock.now - begun < 60_000
+
+
+async def test_a_memory_run_whose_process_lives_and_has_a_late_clock_is_left_alone(run_id: str, rig: Rig) -> None:
+    """FR47 C6: the row says that it changed a minute and a half ago, by a clock that is not ours."""
+    await rig.begin("Hello?", run_id=run_id)
+    await rig.records.mark_memory(run_id)
+
+    async def touch() -> None:
+        await rig.records.running(run_id, "inline", rig.clock.now - 90_000)
+
+    await touch()
+
+    assert await Sweeps(rig, nowhere()).sweep(20, after=touch) == []
+
+
+async def test_a_run_without_its_keys_is_not_ended_because_the_records_were_away(run_id: str, rig: Rig) -> None:
+    """C25: its process could not say that it lives; the time is counted from the records' return."""
+    await rig.begin("Hello?", run_id=run_id)
+    await rig.records.mark_memory(run_id)
+    sweeps = Sweeps(rig, nowhere())
+    await sweeps.sweep(1)
+    records_of(rig).away = True
+    rig.clock.now += 70_000
+    with pytest.raises(TurnkeepError):
+        await sweeps.sweep(1)
+    records_of(rig).away = False
+
+    assert await sweeps.sweep(1) == []
 
 
 async def test_keys_that_an_executor_puts_back_in_time_are_no_loss(run_id: str, rig: Rig) -> None:
