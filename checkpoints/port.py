@@ -30,7 +30,7 @@ Laws
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
- S17 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
+ S23 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
 """
 
 from collections.abc import Callable

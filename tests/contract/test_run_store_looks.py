@@ -1,10 +1,10 @@
-"""What anyone may see of a run: law S17 over every store."""
+"""What anyone may see of a run: law S23 over every store."""
 
 from tests.stores import World, frames
 
 
 async def test_ledger_and_seal_are_seen_without_a_claim(world: World) -> None:
-    """S17"""
+    """S23"""
     claimed = await world.running()
     run_id = claimed.grip.run_id
     before = (await world.store.ledger(run_id), await world.store.sealed(run_id))
@@ -19,6 +19,6 @@ async def test_ledger_and_seal_are_seen_without_a_claim(world: World) -> None:
 
 
 async def test_of_a_missing_run_nothing_is_seen(world: World) -> None:
-    """S17, S1, C5: and looking creates nothing."""
+    """S23, S1, C5: and looking creates nothing."""
     assert (await world.store.ledger("gone"), await world.store.sealed("gone")) == ({}, None)
     assert await world.store.open("gone", b"request")
