@@ -5,20 +5,23 @@
 * Being cancelled stops nobody who holds the claim (C4). The server cancels an attempt that it took for dead, and the
   attempt may be healthy: it goes on, and its successor finds the run busy until the lease or the slice is over. Only the
   shutdown of the worker, its grace period used up, ends an executor.
-* A cancelled workflow is a stopped run: the stop is recorded, and the runner sees it like any other.
+* A cancelled workflow is a stopped run: the stop is recorded, and the runner sees it like any other. A terminated one is
+  not, though the server tells its activities the same: its run is taken up under the next generation (FR49).
 * What crosses to the server is a kind, never a text: exceptions quote what people wrote (C12).
 """
 
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
 from temporalio import activity
+from temporalio.client import WorkflowExecutionStatus
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.service import RPCError
 
 from checkpoints.port import Order, RunStore
 from protocol.errors import StoreUnavailable, TurnkeepError
@@ -28,14 +31,34 @@ from runner.port import Job, TurnRunner
 logger = logging.getLogger(__name__)
 
 BEATS: Final = 5  # heartbeats within the timeout: four may be lost or late
+ASK_SECONDS: Final = 2.0
+
+
+async def workflow_open() -> bool:
+    """Whether the workflow of the current activity is open, for all that its server says."""
+    info = activity.info()
+    handle = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
+    try:
+        description = await asyncio.wait_for(handle.describe(), ASK_SECONDS)
+    except (RPCError, TimeoutError):
+        return True
+    return description.status is WorkflowExecutionStatus.RUNNING
 
 
 class SliceActivities:
     """The activities of one worker process. `drain` asks every slice to hand over at its next boundary."""
 
-    def __init__(self, *, runner: TurnRunner, store: RunStore, drain: asyncio.Event) -> None:
+    def __init__(
+        self,
+        *,
+        runner: TurnRunner,
+        store: RunStore,
+        drain: asyncio.Event,
+        is_open: Callable[[], Awaitable[bool]] = workflow_open,
+    ) -> None:
         self._runner = runner
         self._store = store
+        self._is_open = is_open
         self.drain = drain
 
     @activity.defn
@@ -49,7 +72,8 @@ class SliceActivities:
         # The next slice's order is above every attempt of the failed one, and below those of whoever adopted the run.
         claim = Order(order.generation, order.slice + 1, activity.info().attempt)
         with _kinds_only(mendable=True):
-            return await self._runner.fail(order.run_id, claim, order.kind)
+            async with _beating():
+                return await self._runner.fail(order.run_id, claim, order.kind)
 
     async def _run_slice(self, order: SliceInput) -> SliceResult:
         committed = await self._store.committed(order.run_id, order.generation, order.slice)
@@ -73,7 +97,7 @@ class SliceActivities:
                 details = activity.cancellation_details()
                 if details is None or details.worker_shutdown:
                     return await _abandon(work)
-                if details.cancel_requested:
+                if details.cancel_requested and await self._is_open():
                     await self._record_stop(run_id)
 
     async def _record_stop(self, run_id: str) -> None:

@@ -29,6 +29,7 @@ from api.conversations import conversation_routes
 from api.errors import error_response
 from api.gate import Gate
 from api.operations import health_routes, internal_routes
+from api.operators import operator_routes
 from api.pages import Pages
 from api.ports import ApiParts
 from api.reading import Readers
@@ -191,6 +192,7 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         assistant_routes(parts),
         health_routes(parts, draining),
         internal_routes(parts),
+        operator_routes(parts, gate),
     ):
         application.include_router(routes)
     for kind in (TurnkeepError, HTTPException, RequestValidationError, Exception):

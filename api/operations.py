@@ -56,29 +56,30 @@ def internal_routes(parts: ApiParts) -> APIRouter:
 
     @routes.get("/dispatch")
     async def show_switch(request: Request) -> Response:
-        _admit(request, operations.token)
+        admit(request, operations.token)
         return json_response(await dispatch.status())
 
     @routes.put("/dispatch")
     async def set_switch(request: Request) -> Response:
-        _admit(request, operations.token)
+        admit(request, operations.token)
         body = await read_body(request.receive, limits.body_bytes)
         return json_response(await dispatch.set_switch(parse_object(body, limits.body_depth)))
 
     @routes.get("/settings")
     async def settings(request: Request) -> Response:
-        _admit(request, operations.token)
+        admit(request, operations.token)
         return json_response(operations.settings)
 
     @routes.post("/smoke")
     async def smoke(request: Request) -> Response:
-        _admit(request, operations.token)
+        admit(request, operations.token)
         return json_response(await operations.smoke(parse_smoke(parse_query(request.scope["query_string"]))))
 
     return routes
 
 
-def _admit(request: Request, token: str | None) -> None:
+def admit(request: Request, token: str | None) -> None:
+    """Let through who has the internal token. Raises TurnkeepError."""
     if token is None:
         raise not_found()
     given = request.headers.get("authorization", "").encode("latin-1")

@@ -7,19 +7,21 @@ answer, and nobody notices until the text on the screen is wrong.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
 
 from frames.projection import Sdk, Wire
 from protocol.errors import TurnkeepError
-from protocol.turn import Transport
+from protocol.turn import RunStatus, Transport
 
 Value = TypeVar("Value")
 
 _INDEX: Final = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
-_PARAMETERS: Final = frozenset({"startIndex", "runId", "stream", "wire", "sdk", "limit", "order", "mode"})
+_PARAMETERS: Final = frozenset(
+    {"startIndex", "runId", "stream", "wire", "sdk", "limit", "order", "mode", "state", "owner", "after"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ def parse_limit(query: Mapping[str, str], default: int, most: int) -> int:
     if not 1 <= limit <= most:
         raise TurnkeepError("invalid", f"limit is between 1 and {most}.")
     return limit
+
+
+def parse_state(text: str) -> RunStatus | Literal["", "unfinished"]:
+    """Which runs to list: those in one state, those that have not ended, or (empty) all."""
+    states: dict[str, RunStatus | Literal["", "unfinished"]] = {"": "", "unfinished": "unfinished"}
+    return _choice("state", text, states | {state: state for state in get_args(RunStatus)})
 
 
 def parse_order(query: Mapping[str, str]) -> Literal["asc", "desc"]:

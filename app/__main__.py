@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "api": "serve HTTP",
     "worker": "run durable turns",
     "dispatch": "look at or set the switch between durable and inline",
+    "runs": "look at runs and stop them",
     "migrate": "bring the database's tables up to this build",
     "settings": "print the settings in force",
     "smoke": "run one scripted turn on a deployment",

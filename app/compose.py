@@ -2,12 +2,13 @@
 
 import random
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
 from app.observe import CountedRunner, RunObserver
@@ -16,6 +17,8 @@ from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel
 from assistants.registry import registry
+from checkpoints.outbox import Outbox
+from checkpoints.outbox_redis import RedisOutbox
 from checkpoints.port import RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
@@ -26,7 +29,7 @@ from resp.address import parse_address
 from resp.client import Client
 from resp.keys import Keys
 from resp.push import PushConnection
-from runner.parts import Chosen, Parts, RunnerSettings
+from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
 
@@ -48,21 +51,27 @@ class Core:
     push: PushConnection
     keys: Keys
     store: RedisRunStore
+    outbox: RedisOutbox
     records: Records
+    alerts: Alerts
     assistants: Mapping[str, Assistant]
     scripts: Mapping[str, Script]
     providers: Providers
 
-    def runner(self, store: RunStore) -> TurnRunner:
-        """A runner over a store, counted and logged."""
+    def runner(
+        self, store: RunStore, outbox: Outbox, *, reachable: Callable[[], Awaitable[bool]] = always_there
+    ) -> TurnRunner:
+        """A runner over a store and the outbox beside it, counted and logged."""
         parts = Parts(
             store=store,
+            outbox=outbox,
+            reachable=reachable,
             records=self.records,
             assistants=self.assistants,
             choose=self._choose,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
-            observer=RunObserver(self.metrics),
+            observer=RunObserver(self.metrics, self.alerts),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,
                 renew_ms=self.settings.lease_ms // 4,
@@ -95,7 +104,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
     push = PushConnection(address, jitter=random.random)
     anthropic = _anthropic(settings)
     try:
-        async with Records(settings.database_url) as records:
+        async with Records(settings.database_url) as records, Alerts(settings.alert_url) as alerts:
             yield Core(
                 settings=settings,
                 metrics=Metrics(),
@@ -104,7 +113,9 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 push=push,
                 keys=keys,
                 store=RedisRunStore(client, push, keys=keys),
+                outbox=RedisOutbox(client, keys),
                 records=records,
+                alerts=alerts,
                 assistants=_assistants(settings),
                 scripts=scripts,
                 providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),

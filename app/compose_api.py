@@ -10,17 +10,16 @@ from uuid import uuid4
 from api.application import Application, build
 from api.ports import ApiParts, Limits, Operations, Place, Probe, Tokens
 from app.compose import ROOT, Core
+from app.compose_care import care_parts
 from app.observe import HttpMeter
 from app.settings import Settings
 from app.settings_table import effective
 from app.smoke import Smoke
 from assistants import demo
 from checkpoints.memory import MemoryRunStore
+from checkpoints.outbox import MemoryOutbox
 from dispatch.dispatcher import Dispatcher, DispatchParts
-from dispatch.redis import RedisSwitch
-from dispatch.switch import Switch
 from dispatch.temporal import API_RETRIES, Workflows
-from dispatch.watch import SwitchWatch
 from frames.hub import Hub
 from frames.projection import Sdk
 from frames.redis import RedisFrameSource
@@ -82,20 +81,13 @@ def _workflows(settings: Settings) -> Workflows:
 
 
 def _dispatch_parts(core: Core, memory: MemoryRunStore, workflows: Workflows) -> DispatchParts:
-    settings = core.settings
-    first = Switch(percent=settings.first_percent)
-    core.metrics.switched(first)
+    memory_outbox = MemoryOutbox()
     return DispatchParts(
-        store=core.store,
-        records=core.records,
-        runner=core.runner(core.store),
-        memory_runner=core.runner(memory),
-        workflows=workflows,
-        switch=SwitchWatch(RedisSwitch(core.client, core.keys), default=first, on_change=core.metrics.switched),
-        clock=core.clock,
-        slice_ms=settings.slice_ms,
-        heartbeat_ms=settings.heartbeat_ms,
-        grace_seconds=settings.grace_ms / 1_000,
+        care=care_parts(core, workflows),
+        runner=core.runner(core.store, core.outbox),
+        memory_runner=core.runner(memory, memory_outbox),
+        memory_outbox=memory_outbox,
+        grace_seconds=core.settings.grace_ms / 1_000,
         on_decision=core.metrics.decided,
     )
 

@@ -44,6 +44,7 @@ class Metrics:
         )
         self._percent = Gauge("turnkeep_switch_percent", "Share of turns sent to Temporal", registry=registry)
         self._breaker = Gauge("turnkeep_breaker_open", "1 while Temporal is taken to be away", registry=registry)
+        self._late = Gauge("turnkeep_late_answers", "Answers that the records have not taken yet", registry=registry)
         self._allowed = Gauge("turnkeep_switch_allowed", "Owners named in the switch", registry=registry)
 
     def exposition(self) -> bytes:
@@ -82,6 +83,9 @@ class Metrics:
 
     def decided(self, decision: Decision) -> None:
         self._decisions.labels(decision.transport, decision.reason).inc()
+
+    def late(self, answers: int) -> None:
+        self._late.set(answers)
 
     def switched(self, switch: Switch) -> None:
         self._percent.set(switch.percent)

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
+from app.alerts import Alerts
 from app.metrics import Metrics
 from checkpoints.port import Order
 from protocol.errors import ErrorKind
@@ -19,8 +21,9 @@ _SERVER_FAULT: Final = 500
 class RunObserver:
     """Keeps `runner.observe.Observer`."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, alerts: Alerts) -> None:
         self._metrics = metrics
+        self._alerts = alerts
 
     def claimed(self, run_id: str, attempt: int, mode: Transport) -> None:
         self._metrics.claimed(mode)
@@ -36,10 +39,22 @@ class RunObserver:
     def ended(self, run_id: str, status: str, kind: str) -> None:
         self._metrics.ended(status, kind)
         logger.info("ended", extra={"run_id": run_id, "status": status, "kind": kind})
+        self._alerts.ended(run_id, status, kind)
 
     def trouble(self, run_id: str, what: str) -> None:
         self._metrics.trouble()
         logger.warning(what, extra={"run_id": run_id})
+
+
+def ended_without_executor(metrics: Metrics, alerts: Alerts) -> Callable[[str], None]:
+    """Told of a run that ended with nothing left of it but its row."""
+
+    def ended(run_id: str) -> None:
+        metrics.ended("interrupted", "interrupted")
+        logger.warning("ended: nothing was left of the run", extra={"run_id": run_id})
+        alerts.ended(run_id, "interrupted", "interrupted")
+
+    return ended
 
 
 class HttpMeter:

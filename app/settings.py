@@ -117,6 +117,12 @@ class Settings(BaseModel):
     log_format: Literal["auto", "json", "pretty"] = word(
         "TURNKEEP_LOG_FORMAT", "auto", "`auto` is pretty on a terminal and JSON elsewhere"
     )
+    alert_url: str = text(
+        "TURNKEEP_ALERT_URL",
+        "",
+        "gets a POST for each turn cut by its token limit or interrupted",
+        r"^(https?://\S+)?$",
+    )
     worker_metrics_port: int = number(
         "TURNKEEP_WORKER_METRICS_PORT", 0, "port of a worker's `/metrics`; 0 serves none", (0, 65_535)
     )

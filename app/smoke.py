@@ -30,7 +30,7 @@ class Smoke:
         self._core = core
         self._workflows = workflows
         self._hub = hub
-        self._runner = core.runner(core.store)
+        self._runner = core.runner(core.store, core.outbox)
         self._turns: set[asyncio.Task[SliceResult]] = set()  # inline ones that run; a task that nobody holds may vanish
 
     async def __call__(self, transport: Transport) -> JsonObject:

@@ -3,16 +3,24 @@
 import asyncio
 import logging
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from prometheus_client import start_http_server
 from temporalio.client import Client
 
 from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
-from app.compose import core
+from app.compose import Core, core
+from app.compose_care import care_parts
 from app.metrics import Metrics
 from app.settings import Settings
-from workflows.connection import connect
+from dispatch.caretaker import Caretaker
+from dispatch.inline import InlineTurns
+from dispatch.starter import Starter
+from dispatch.temporal import Workflows
+from runner.port import TurnRunner
+from workflows.connection import answers, connect
 
 logger = logging.getLogger(__name__)
 
@@ -30,18 +38,43 @@ async def work(settings: Settings, ready_fd: int | None) -> None:
         if settings.worker_metrics_port:
             _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)
-        activities = SliceActivities(runner=parts.runner(parts.store), store=parts.store, drain=asyncio.Event())
+        runner = parts.runner(parts.store, parts.outbox, reachable=lambda: answers(client))
+        activities = SliceActivities(runner=runner, store=parts.store, drain=asyncio.Event())
         limits = WorkerSettings(
             task_queue=settings.task_queue,
             build_id=BUILD,
             turns=settings.worker_turns,
             grace_seconds=settings.grace_ms / 1_000,
         )
-        working = asyncio.create_task(run_worker(client, activities, limits))
-        await asyncio.sleep(0)  # it is polling, or has failed
-        if not working.done():
-            _announce(ready_fd)
-        await working
+        async with _caring(parts, client, runner, activities.drain):
+            working = asyncio.create_task(run_worker(client, activities, limits))
+            await asyncio.sleep(0)  # it is polling, or has failed
+            if not working.done():
+                _announce(ready_fd)
+            await working
+
+
+@asynccontextmanager
+async def _caring(core: Core, client: Client, runner: TurnRunner, drain: asyncio.Event) -> AsyncIterator[None]:
+    """Look after runs without an executor, until the worker is told to stop: all API processes may be gone."""
+
+    async def connected() -> Client:
+        return client
+
+    async def leave() -> None:
+        await drain.wait()
+        await inline.drain(core.settings.grace_ms / 1_000)
+
+    inline = InlineTurns(runner)
+    workflows = Workflows(connected, task_queue=core.settings.task_queue, start_seconds=core.settings.start_ms / 1_000)
+    leaving = asyncio.create_task(leave())
+    try:
+        async with Caretaker(care_parts(core, workflows), Starter(workflows, core.clock), inline):
+            yield
+        if drain.is_set():
+            await leaving
+    finally:
+        leaving.cancel()
 
 
 async def _temporal(settings: Settings) -> Client:

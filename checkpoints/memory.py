@@ -211,6 +211,14 @@ class MemoryRunStore:
             entries.append(entry)
         return Page(entries=tuple(entries), next=run.next, first=0, ended=run.state == "ended")
 
+    async def ledger(self, run_id: str) -> dict[str, bytes]:
+        run = self._run(run_id)
+        return {} if run is None else dict(run.ledger)
+
+    async def sealed(self, run_id: str) -> bytes | None:
+        run = self._run(run_id)
+        return None if run is None else run.seal
+
     async def subscribe(self, run_id: str, listener: Callable[[Pushed], None]) -> None:
         self._listeners[run_id] = listener
 

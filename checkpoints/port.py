@@ -30,6 +30,7 @@ Laws
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
+ S23 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
 """
 
 from collections.abc import Callable
@@ -208,3 +209,11 @@ class RunStore(Protocol):
     async def view(self, run_id: str) -> RunView | None: ...
 
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None: ...
+
+    async def ledger(self, run_id: str) -> dict[str, bytes]:
+        """The newest entry of every tool call, by "<step>.<ordinal>"."""
+        ...
+
+    async def sealed(self, run_id: str) -> bytes | None:
+        """The seal, None while there is none."""
+        ...

@@ -196,6 +196,14 @@ class RedisRunStore:
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None:
         return await read_page(self._client, self._keys, run_id, start, max_bytes=max_bytes)
 
+    async def ledger(self, run_id: str) -> dict[str, bytes]:
+        entries = await self._client.execute("HGETALL", self._keys.ledger(run_id))
+        return {key.decode(): entry for key, entry in entries.items()}
+
+    async def sealed(self, run_id: str) -> bytes | None:
+        seal: bytes | None = await self._client.execute("GET", self._keys.seal(run_id))
+        return seal
+
 
 def _name(grip: Grip) -> str:
     return f"{grip.attempt}:{grip.owner}"

@@ -11,24 +11,22 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
-from checkpoints.port import Order, RunStore, RunView
-from dispatch.breaker import Breaker
+from checkpoints.outbox import MemoryOutbox, Outbox
+from checkpoints.port import Order, RunView
+from dispatch.caretaker import CareParts, Caretaker, next_order
 from dispatch.decide import Decision, decide
 from dispatch.inline import InlineTurns
 from dispatch.loops import every
-from dispatch.sweeper import SWEEP_SECONDS, Sweeper
+from dispatch.outbox import REPLAY_SECONDS, OutboxReplay
+from dispatch.starter import Starter
 from dispatch.switch import from_json
-from dispatch.temporal import Started, Workflows
-from dispatch.watch import POLL_SECONDS, SwitchWatch
-from protocol.clock import Clock
+from dispatch.temporal import Started
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 from protocol.turn import ChatTurnInput, Transport, TurnRequest
-from records.records import Records
 from runner.port import TurnRunner
 
 FIRST: Final = Order(1, 0, 1)  # of an inline executor: below every slice, so that a workflow stands by behind it
-PROBE_SECONDS: Final = 2.0
 LEASE_MARGIN_MS: Final = 20  # the store's clock is not ours
 TOUCH_SECONDS: Final = 10.0  # how often a memory run says that its process lives; well within the sweeper's patience
 
@@ -37,15 +35,10 @@ TOUCH_SECONDS: Final = 10.0  # how often a memory run says that its process live
 class DispatchParts:
     """What a dispatcher is built from. `on_decision` is told of every decision, for metrics; it must not raise."""
 
-    store: RunStore
-    records: Records
+    care: CareParts
     runner: TurnRunner
     memory_runner: TurnRunner
-    workflows: Workflows
-    switch: SwitchWatch
-    clock: Clock
-    slice_ms: int = 180_000
-    heartbeat_ms: int = 5_000
+    memory_outbox: Outbox = field(default_factory=MemoryOutbox)
     grace_seconds: float = 10.0
     on_decision: Callable[[Decision], None] = field(default=lambda _: None)
 
@@ -55,28 +48,22 @@ class Dispatcher:
 
     def __init__(self, parts: DispatchParts) -> None:
         self._parts = parts
-        self._breaker = Breaker()
+        self._shared = parts.care
+        self._starter = Starter(parts.care.workflows, parts.care.clock)
         self._inline = InlineTurns(parts.runner)
         self._memory = InlineTurns(parts.memory_runner, resumable=False)
-        self._sweeper = Sweeper(
-            records=parts.records,
-            store=parts.store,
-            workflows=parts.workflows,
-            adopt=self._adopt,
-            clock=parts.clock,
-        )
+        self._memory_late = OutboxReplay(parts.memory_outbox, parts.care.records, parts.care.clock)
+        self.care = Caretaker(parts.care, self._starter, self._inline)
         self._loops: list[asyncio.Task[NoReturn]] = []
         self._work: set[asyncio.Task[None]] = set()  # starts and adoptions on their way, each of them bounded
 
     async def __aenter__(self) -> Self:
-        # So that the first turn is decided on facts. Both are bounded; a part that is away is not waited for.
-        await asyncio.gather(self._parts.switch.refresh(), self.probe())
-        self._loops = [
-            asyncio.create_task(every(POLL_SECONDS, self._parts.switch.refresh, "watching the switch")),
-            asyncio.create_task(every(PROBE_SECONDS, self.probe, "probing Temporal")),
-            asyncio.create_task(every(SWEEP_SECONDS, self._sweeper.sweep, "sweeping")),
-            asyncio.create_task(every(TOUCH_SECONDS, self._touch_memory, "touching memory runs")),
-        ]
+        await self.care.__aenter__()
+        loops = (
+            every(TOUCH_SECONDS, self._touch_memory, "touching memory runs"),
+            every(REPLAY_SECONDS, self._memory_late.replay, "bringing late answers to the records"),
+        )
+        self._loops = [asyncio.create_task(loop) for loop in loops]
         return self
 
     async def __aexit__(
@@ -84,12 +71,13 @@ class Dispatcher:
     ) -> None:
         for loop in self._loops:
             loop.cancel()
+        await self.care.__aexit__(kind, error, trace)
         await self.drain()
 
     @property
     def breaker_open(self) -> bool:
         """Whether turns run inline because Temporal does not answer. For metrics."""
-        return self._breaker.open
+        return self._starter.breaker_open
 
     async def drain(self) -> None:
         """Take no more turns and hand over those that run here, within the grace period. May be called again."""
@@ -101,22 +89,22 @@ class Dispatcher:
         """Wait until every start and adoption on its way has found out who executes."""
         while self._work:
             await asyncio.wait(self._work)
+        await self.care.settled()
 
     async def probe(self) -> None:
         """Ask the server once and tell the breaker."""
-        answered = await self._parts.workflows.probe()
-        self._breaker = self._breaker.probed() if answered else self._breaker.failed(self._parts.clock.monotonic_ms())
+        await self._starter.probe()
 
     async def start(self, request: TurnRequest) -> Transport:
-        parts = self._parts
-        turn = ChatTurnInput(run_id=request.run_id, slice_ms=parts.slice_ms, heartbeat_ms=parts.heartbeat_ms)
+        shared = self._shared
+        turn = ChatTurnInput(run_id=request.run_id, slice_ms=shared.slice_ms, heartbeat_ms=shared.heartbeat_ms)
         decision = decide(
             request.owner,
-            switch=parts.switch.current,
-            breaker_open=self._breaker.open,
+            switch=shared.switch.current,
+            breaker_open=self._starter.breaker_open,
             envelope_bytes=len(turn.model_dump_json()),
         )
-        parts.on_decision(decision)
+        self._parts.on_decision(decision)
         if decision.transport == "inline":
             self._inline.begin(request.run_id, FIRST)
         else:
@@ -131,25 +119,24 @@ class Dispatcher:
 
     async def status(self) -> JsonObject:
         return {
-            "switch": self._parts.switch.current.to_json(),
-            "breaker": "open" if self._breaker.open else "closed",
+            "switch": self._shared.switch.current.to_json(),
+            "breaker": "open" if self._starter.breaker_open else "closed",
             "inline": len(self._inline),
             "memory": len(self._memory),
+            "late": self.care.late + self._memory_late.waiting,
         }
 
     async def set_switch(self, value: JsonObject) -> JsonObject:
-        await self._parts.switch.set(from_json(value.get("switch")))
+        await self._shared.switch.set(from_json(value.get("switch")))
         return await self.status()
 
     async def _start_workflow(self, turn: ChatTurnInput) -> None:
-        match await self._parts.workflows.start(turn):
+        match await self._starter.start(turn):
             case Started.RUNNING:
-                self._breaker = self._breaker.started()
+                pass
             case Started.CLOSED:  # it ended with its run, or before it: the store knows
-                self._breaker = self._breaker.started()
                 await self._take_up(turn.run_id)
             case Started.UNKNOWN:
-                self._breaker = self._breaker.failed(self._parts.clock.monotonic_ms())
                 self._parts.on_decision(Decision(transport="inline", reason="start_failed"))
                 self._inline.begin(turn.run_id, FIRST)
 
@@ -160,20 +147,19 @@ class Dispatcher:
             await asyncio.sleep((view.lease_ms + LEASE_MARGIN_MS) / 1_000)
             view = await self._view(run_id)
         if view is not None and view.state != "ended" and not view.lease_ms:
-            self._adopt(run_id, view)
+            self._inline.begin(run_id, next_order(view))
 
     async def _view(self, run_id: str) -> RunView | None:
         try:
-            return await self._parts.store.view(run_id)
+            return await self._shared.store.view(run_id)
         except TurnkeepError:
             return None  # the sweeper finds the run when the store is back
 
-    def _adopt(self, run_id: str, view: RunView) -> None:
-        self._inline.begin(run_id, Order(view.order.generation + 1, 0, 1))
-
     async def _touch_memory(self) -> None:
-        now = self._parts.clock.now_ms()
-        await asyncio.gather(*(self._parts.records.running(run_id, "inline", now) for run_id in self._memory.run_ids()))
+        now = self._shared.clock.now_ms()
+        await asyncio.gather(
+            *(self._shared.records.running(run_id, "inline", now) for run_id in self._memory.run_ids())
+        )
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -6,15 +6,17 @@ ends. What it leaves unfinished is found by the sweeper.
 
 import asyncio
 import logging
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from checkpoints.port import Order
-from protocol.errors import StoreUnavailable
+from protocol.errors import ErrorKind, StoreUnavailable, TurnkeepError
 from runner.port import Job, TurnRunner
 
 logger = logging.getLogger(__name__)
 
 LEAVING_SECONDS: Final = 1.0  # for cancelled executors to let go
+END_TRIES: Final = 5  # at a run whose dead executor's lease has not lapsed yet; then the next sweep comes
 
 
 class InlineTurns:
@@ -32,9 +34,16 @@ class InlineTurns:
 
     def begin(self, run_id: str, order: Order) -> None:
         """Try to execute the run. Harmless where it is executed here or elsewhere, or has ended."""
+        self._attend(run_id, self._execute, order)
+
+    def end(self, run_id: str, order: Order, kind: ErrorKind) -> None:
+        """Give the run a typed end. Harmless as `begin` is."""
+        self._attend(run_id, self._end, order, kind)
+
+    def _attend(self, run_id: str, work: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
         if self._closed or run_id in self._tasks:
             return
-        task = asyncio.create_task(self._execute(run_id, order))
+        task = asyncio.create_task(self._survive(run_id, work(run_id, *arguments)))
         self._tasks[run_id] = task
         task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
 
@@ -55,8 +64,24 @@ class InlineTurns:
     async def _execute(self, run_id: str, order: Order) -> None:
         try:
             result = await self._runner.run(Job(run_id=run_id, order=order, mode="inline"), self._drain)
+        except TurnkeepError as error:
+            if error.retryable:
+                raise
+            await self._end(run_id, order, error.kind)  # no other attempt can help
+        else:
             if result.outcome == "exhausted":
-                await self._runner.fail(run_id, order, "interrupted")
+                await self._end(run_id, order, "interrupted")
+
+    async def _end(self, run_id: str, order: Order, kind: ErrorKind) -> None:
+        for _ in range(END_TRIES):
+            result = await self._runner.fail(run_id, order, kind)
+            if result.outcome != "busy":
+                return
+            await asyncio.sleep(result.wait_ms / 1_000)
+
+    async def _survive(self, run_id: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
         except StoreUnavailable:
             logger.warning("an inline turn found no store", extra={"run_id": run_id})
         except Exception as error:  # noqa: BLE001 - its text may quote the turn; the sweeper takes the run up again

@@ -1,82 +1,176 @@
-"""Runs that nobody executes: found in the records, adopted inline, or ended where nothing is left of them.
+"""Runs that nobody executes: found in the records, judged by what store and server say of them, adopted or ended.
 
-The list is SQL (C11), the judgement is the store's. Two sweeps in a row without a lease make an orphan: that is longer than a
-lease of a store that answers. How long a row has not changed is measured by whoever looks at it: the clocks of two processes
-are never compared. All processes may sweep at once, the claim decides who adopts.
+Rules
+ - The list is SQL, all of it, page by page (C11). The judgement is `dispatch.judge`'s.
+ - A lease counts as lost when two looks, a full lease apart, found none and no look failed in between: a store that was
+   away let leases lapse whose executors live (C11). The same for keys that are missing.
+ - How long something has not changed is measured by whoever looks: the clocks of two processes are never compared.
+ - All processes sweep at once. An adoption is a start that is joined or a claim that is lost, whoever comes second.
+ - What becomes of one run never keeps a sweep from the others.
+
+Bound (LAW-P1): a run of which nobody keeps hold is adopted or ended within 60 s, counted from the return of what was away.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from checkpoints.port import RunStore, RunView
+from dispatch.judge import Seen, Verdict, judge
 from dispatch.temporal import Workflows
+from protocol.checkpoint import Seal
 from protocol.clock import Clock
+from protocol.errors import away
 from records.records import Records
 from records.values import Run, Settlement
+from runner.settlement import settlement_of
+
+logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 5.0
 YOUNG_MS: Final = 5_000  # a run on its way from its row to its first claim
-MISSING_MS: Final = 60_000  # as long as a run may hang once nothing is left of it but its row
-AT_ONCE: Final = 1_000  # rows looked at in one sweep, the oldest first
+PAGE: Final = 200
+MISSING_MS: Final = 45_000  # as long as a run may hang once nothing is left of it but its row
+RECOVERY_MS: Final = 15_000  # for Temporal to put another executor in a dead one's place, once it has noticed
+AGAIN_MS: Final = 10_000  # between two judgements of the same standstill: each asks the server
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What a sweep found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweeperParts:
+    """What a sweeper works with. `run_ms` is how long a run of an assistant may take, `covered` whether the switch sends an owner's to Temporal.
 
-    idle: dict[str, int] = field(default_factory=dict)  # run id → its attempt, of runs without a lease
-    # run id → the row's last change by its writer's clock, and since when we see that one, by ours; of runs without keys
-    missing: dict[str, tuple[int, int]] = field(default_factory=dict)
+    `adopt` and `expire` begin something and return at once; `on_lost` is told of a run that ended with nothing left of it.
+    """
+
+    records: Records
+    store: RunStore
+    workflows: Workflows
+    clock: Clock
+    adopt: Callable[[Run, RunView, Verdict], None]
+    expire: Callable[[Run, RunView], None]
+    covered: Callable[[str], bool]
+    run_ms: Callable[[str], int]
+    on_lost: Callable[[str], None]
+    lease_ms: int
+    heartbeat_ms: int
+
+
+@dataclass(slots=True)
+class _Standstill:
+    """Since when a run is seen as it is: in an attempt without a lease, or without keys and its row as it was at that time."""
+
+    mark: tuple[str, int]
+    since_ms: int
+    judged_ms: int | None = None
 
 
 class Sweeper:
-    """One process's sweeps. `adopt` begins an inline executor; it may lose the claim."""
+    """One process's sweeps."""
 
-    def __init__(
-        self,
-        *,
-        records: Records,
-        store: RunStore,
-        workflows: Workflows,
-        adopt: Callable[[str, RunView], None],
-        clock: Clock,
-    ) -> None:
-        self._records = records
-        self._store = store
-        self._workflows = workflows
-        self._adopt = adopt
-        self._clock = clock
-        self._seen = _Seen()
+    def __init__(self, parts: SweeperParts) -> None:
+        self._parts = parts
+        self._standing: dict[str, _Standstill] = {}
+        self._server_silent = False
 
     async def sweep(self) -> None:
         """Look at every unfinished run once. Raises TurnkeepError where records or store are away: nothing is judged then."""
-        before, seen = self._seen, _Seen()
-        self._seen = _Seen()  # after a sweep that failed nothing counts: a store that was away let leases lapse
-        for run in await self._records.unfinished(self._clock.now_ms() - YOUNG_MS, AT_ONCE):
-            # A run on another process's memory log has no keys, and none may be looked for: it is not ours to claim (C6).
-            view = None if run.memory else await self._store.view(run.run_id)
-            if view is None:
-                seen.missing[run.run_id] = await self._end_missing(run, before.missing.get(run.run_id))
-            elif view.state != "ended" and not view.lease_ms:
-                seen.idle[run.run_id] = view.attempt
-                if before.idle.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
-                    self._adopt(run.run_id, view)
-        self._seen = seen
+        before, self._standing = self._standing, {}
+        still: dict[str, _Standstill] = {}
+        self._server_silent = False
+        async for run, view in self._unfinished():
+            if view is None or (view.state != "ended" and not view.lease_ms):
+                mark = ("row", run.updated_ms) if view is None else ("attempt", view.attempt)
+                known = before.get(run.run_id)
+                still[run.run_id] = known if known and known.mark == mark else _Standstill(mark, self._now())
+            try:
+                await self._treat(run, view, still.get(run.run_id))
+            except Exception as error:
+                if away(error):
+                    raise
+                # Without its text, which may quote the turn.
+                logger.error("a sweep raised %s", type(error).__qualname__, extra={"run_id": run.run_id})  # noqa: TRY400 - see above
+        self._standing = still
 
-    async def _orphaned(self, run_id: str, view: RunView) -> bool:
-        """Whether nobody else will take the run up. Queued and between slices are not orphaned (C7)."""
-        if view.stop or view.mode == "inline":
-            return True
-        running = await self._workflows.running(run_id, max(view.order.generation, 1))
-        # Never claimed and the server silent: the claim keeps a workflow that does exist from running it twice.
-        return running is False if view.mode == "workflow" else not running
+    def _now(self) -> int:
+        return self._parts.clock.monotonic_ms()
 
-    async def _end_missing(self, run: Run, before: tuple[int, int] | None) -> tuple[int, int]:
-        """End a run of which only the row is left, once that has not changed for long. What is to be remembered of it."""
-        now = self._clock.monotonic_ms()
-        since = before[1] if before and before[0] == run.updated_ms else now
-        if now - since > MISSING_MS:
-            settlement = Settlement(status="interrupted", kind="interrupted", now_ms=self._clock.now_ms())
-            await self._records.settle(run.run_id, settlement)
-        return run.updated_ms, since
+    async def _unfinished(self) -> AsyncIterator[tuple[Run, RunView | None]]:
+        older_than, last = self._parts.clock.now_ms() - YOUNG_MS, None
+        while True:
+            page = await self._parts.records.unfinished(older_than, PAGE, last)
+            for found in zip(page, await asyncio.gather(*map(self._view, page)), strict=True):
+                yield found
+            if len(page) < PAGE:
+                return
+            last = page[-1]
+
+    async def _view(self, run: Run) -> RunView | None:
+        # A run on another process's memory log has no keys, and none may be looked for: it is not ours to claim (C6).
+        return None if run.memory else await self._parts.store.view(run.run_id)
+
+    async def _treat(self, run: Run, view: RunView | None, standstill: _Standstill | None) -> None:
+        if view is not None and view.state == "ended":
+            await self._settle_from_seal(run)
+        elif view is None and standstill is not None:
+            await self._end_missing(run, standstill)
+        elif view is not None and standstill is not None and self._due(standstill):
+            standstill.judged_ms = self._now()
+            self._carry_out(await self._judge(run, view, standstill), run, view)
+
+    def _due(self, standstill: _Standstill) -> bool:
+        now = self._now()
+        if standstill.judged_ms is not None:
+            return now - standstill.judged_ms >= AGAIN_MS
+        return standstill.since_ms < now - self._parts.lease_ms
+
+    async def _judge(self, run: Run, view: RunView, standstill: _Standstill) -> Verdict:
+        parts, order = self._parts, view.order
+        committed = await parts.store.committed(run.run_id, order.generation, order.slice)
+        seen = Seen(
+            view=view,
+            workflow_open=await self._workflow_open(run.run_id, max(order.generation, 1)),
+            handed_over=committed is not None,
+            waited=self._now() - standstill.since_ms >= parts.heartbeat_ms + RECOVERY_MS,
+            switched_off=not parts.covered(run.owner),
+            overdue=parts.clock.now_ms() - run.updated_ms > parts.run_ms(run.assistant),
+        )
+        return judge(seen)
+
+    async def _workflow_open(self, run_id: str, generation: int) -> bool | None:
+        if self._server_silent:
+            return None  # it took its time to say nothing: not once more for each of a thousand runs
+        answer = await self._parts.workflows.running(run_id, generation)
+        self._server_silent = answer is None
+        return answer
+
+    def _carry_out(self, verdict: Verdict, run: Run, view: RunView) -> None:
+        match verdict:
+            case Verdict.ADOPT | Verdict.ADOPT_HERE:
+                logger.info(
+                    "adopting a run", extra={"run_id": run.run_id, "transport": view.mode, "attempt": view.attempt}
+                )
+                self._parts.adopt(run, view, verdict)
+            case Verdict.EXPIRE:
+                self._parts.expire(run, view)
+            case Verdict.LEAVE:
+                pass
+
+    async def _settle_from_seal(self, run: Run) -> None:
+        """Its readers saw the end and its row says nothing of it: the records lost a commit, or never had it."""
+        sealed = await self._parts.store.sealed(run.run_id)
+        if sealed is not None:
+            seal = Seal.model_validate_json(sealed)
+            await self._parts.records.settle(run.run_id, settlement_of(seal, self._parts.clock.now_ms()))
+
+    async def _end_missing(self, run: Run, standstill: _Standstill) -> None:
+        # The process that has a memory run says so in its row, again and again; an executor that still has the frames of a
+        # run without keys puts them back.
+        if self._now() - standstill.since_ms < MISSING_MS:
+            return
+        now = self._parts.clock.now_ms()
+        if await self._parts.records.settle(
+            run.run_id, Settlement(status="interrupted", kind="interrupted", now_ms=now)
+        ):
+            self._parts.on_lost(run.run_id)

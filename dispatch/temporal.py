@@ -12,7 +12,6 @@ from datetime import timedelta
 from enum import Enum
 from typing import Final
 
-from temporalio.api.workflowservice.v1 import GetSystemInfoRequest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
@@ -20,11 +19,11 @@ from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
 from protocol.turn import ChatTurnInput
 from workflows.chat_turn import ChatTurn
+from workflows.connection import answers
 
 # The SDK's own retries hide a dead server for ten seconds. Zero does not mean none: it means the default.
 API_RETRIES: Final = RetryConfig(max_retries=2, max_elapsed_time_millis=500)
 START_SECONDS: Final = 0.75
-PROBE_SECONDS: Final = 0.75
 TASK_TIMEOUT: Final = timedelta(seconds=5)  # how long a worker that died in a workflow task delays its run
 
 
@@ -56,11 +55,9 @@ class Workflows:
         try:
             if self._client is None:
                 self._client = await self._connect()
-            call = self._client.workflow_service.get_system_info(GetSystemInfoRequest(), retry=False)
-            await asyncio.wait_for(call, PROBE_SECONDS)
-        except (ConnectionError, RPCError, TimeoutError):
+        except ConnectionError:
             return False
-        return True
+        return await answers(self._client)
 
     async def start(self, turn: ChatTurnInput) -> Started:
         """Start the run's workflow, or join it. Never raises for a server that is away or slow."""

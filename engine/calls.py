@@ -40,7 +40,7 @@ def ask(turn: Turn, step: OpenStep, content: tuple[JsonObject, ...]) -> Advance:
     assistant: JsonObject = {"role": "assistant", "content": list(content)}
     update = {"history": (*state.history, assistant), "phase": "asked", "calls": calls}
     asked = replace(turn, state=state.model_copy(update=update), open_step=None)
-    intents = {ledger_key(call): LedgerEntry(state="intended") for call in calls}
+    intents = {ledger_key(call): LedgerEntry(state="intended", tool=call.name) for call in calls}
     started = start(asked)
     return replace(started, frames=frames, boundary=True, ledger=intents | started.ledger)
 
@@ -54,15 +54,16 @@ def start(turn: Turn) -> Advance:
     if not waiting:
         return Advance(turn=turn)
     started = turn.started | {call.ordinal for call in waiting}
-    ledger = {ledger_key(call): LedgerEntry(state="started") for call in waiting}
+    ledger = {ledger_key(call): LedgerEntry(state="started", tool=call.name) for call in waiting}
     return Advance(turn=replace(turn, started=started), ledger=ledger, command=RunTools(tuple(waiting)))
 
 
 def tool_finished(turn: Turn, result: ToolResult) -> Advance:
     """A call gave its result. It is recorded at once and shown when all before it were (C21)."""
-    key = ledger_key(turn.state.calls[result.ordinal])
+    call = turn.state.calls[result.ordinal]
     follow = show(replace(turn, results=turn.results | {result.ordinal: result}))
-    return replace(follow, ledger={key: LedgerEntry(state="finished", result=result)} | follow.ledger)
+    finished = LedgerEntry(state="finished", tool=call.name, result=result)
+    return replace(follow, ledger={ledger_key(call): finished} | follow.ledger)
 
 
 def show(turn: Turn) -> Advance:
@@ -72,7 +73,9 @@ def show(turn: Turn) -> Advance:
         shown += 1
     news = calls[turn.shown : shown]
     frames = tuple(output_frame(call, turn.results[call.ordinal]) for call in news)
-    ledger = {ledger_key(call): LedgerEntry(state="shown", result=turn.results[call.ordinal]) for call in news}
+    ledger = {
+        ledger_key(call): LedgerEntry(state="shown", tool=call.name, result=turn.results[call.ordinal]) for call in news
+    }
     if shown == len(calls):
         return replace(_close(turn, frames), ledger=ledger)
     follow = start(replace(turn, shown=shown, state=folded(turn.state, frames)))

@@ -60,6 +60,7 @@ def seal_of(state: TurnState, outcome: Outcome) -> Seal:
         usage=state.usage,
         model=state.model,
         steps=state.step,
+        observed=state.observed,
     )
 
 

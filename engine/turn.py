@@ -114,5 +114,5 @@ def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry) -> ToolResult 
     if entry.result is not None:
         return entry.result
     if entry.state == "started" and call.name not in plan.safe_tools:
-        return ToolResult(ordinal=call.ordinal, text=OUTCOME_UNKNOWN, error=True)
+        return ToolResult(ordinal=call.ordinal, text=OUTCOME_UNKNOWN, error=True, unknown=True)
     return None

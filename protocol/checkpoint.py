@@ -36,6 +36,7 @@ class ToolResult(Stored):
     text: str
     output: Json = None
     error: bool = False
+    unknown: bool = False  # it was started, and nobody knows what came of it
 
 
 class Outcome(Stored):
@@ -75,12 +76,14 @@ class TurnState(Stored):
     model: str = ""  # who answered last
     elapsed_ms: int = 0  # over all slices
     outcome: Outcome | None = None
+    observed: dict[str, Json] = Field(default_factory=dict)  # what each observer of the turn knows, by its name
 
 
 class LedgerEntry(Stored):
     """What is known of one tool call. `shown`: its output frame is in the log, written together with this entry."""
 
     state: Literal["intended", "started", "finished", "shown"]
+    tool: str = ""  # its name, for people who look at the ledger
     result: ToolResult | None = None
 
 
@@ -94,3 +97,4 @@ class Seal(Stored):
     usage: Usage = Usage()
     model: str = ""
     steps: int = 0
+    observed: dict[str, Json] = Field(default_factory=dict)

@@ -56,3 +56,8 @@ class LostClaim(TurnkeepError):
 
     def __init__(self, message: str = "Another executor owns this run.") -> None:
         super().__init__("conflict", message)
+
+
+def away(error: Exception) -> bool:
+    """Whether it says that a part did not answer, rather than that something is wrong with what it was asked."""
+    return isinstance(error, TurnkeepError) and error.kind == "unavailable"

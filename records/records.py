@@ -19,6 +19,7 @@ from records.values import (
     HistoryMessage,
     Key,
     Run,
+    RunFilter,
     Settlement,
     Span,
     StoredMessage,
@@ -89,9 +90,19 @@ class Records:
         """The run that has the conversation's active place."""
         return await self._database.read(lambda connection: runs.active(connection, key))
 
-    async def unfinished(self, older_than_ms: int, limit: int) -> tuple[Run, ...]:
-        """Runs that have not ended and whose row did not change since `older_than_ms`, oldest first (C11)."""
-        return await self._database.read(lambda connection: runs.unfinished(connection, older_than_ms, limit))
+    async def unfinished(self, older_than_ms: int, limit: int, past: Run | None = None) -> tuple[Run, ...]:
+        """Runs that have not ended and whose row did not change since `older_than_ms`, oldest first (C11).
+
+        `past` is the last one of the page before.
+        """
+        return await self._database.read(lambda connection: runs.unfinished(connection, older_than_ms, limit, past))
+
+    async def runs(self, wanted: RunFilter, past: tuple[int, str] | None, limit: int) -> tuple[Run, ...]:
+        """Runs of a tenant, whoever owns them, the newest first: for those who run the service.
+
+        `past` is `created_ms` and id of the last one of the page before.
+        """
+        return await self._database.read(lambda connection: runs.listed(connection, wanted, past, limit))
 
     async def history(
         self, tenant: str, conversation_id: str, before_sequence: int, turns: int | None

@@ -1,10 +1,10 @@
 """Run rows: one per turn, without content; who may go on is decided by whether `ended_ms` is set."""
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import ColumnElement, Connection, select, tuple_, update
 
 from protocol.turn import Transport
 from records.schema import conversations, runs
-from records.values import Key, Run
+from records.values import Key, Run, RunFilter
 
 
 def find(connection: Connection, run_id: str) -> Run | None:
@@ -29,15 +29,29 @@ def active(connection: Connection, key: Key) -> Run | None:
     return None if row is None else Run(**row)
 
 
-def unfinished(connection: Connection, older_than_ms: int, limit: int) -> tuple[Run, ...]:
-    """Runs that have not ended and whose row is older, oldest first."""
-    query = (
-        select(runs)
-        .where(runs.c.ended_ms.is_(None), runs.c.updated_ms < older_than_ms)
-        .order_by(runs.c.updated_ms, runs.c.run_id)
-        .limit(limit)
-    )
+def unfinished(connection: Connection, older_than_ms: int, limit: int, past: Run | None) -> tuple[Run, ...]:
+    """Runs that have not ended and whose row is older, oldest first, from the one after `past` on."""
+    place = (runs.c.updated_ms, runs.c.run_id)
+    query = select(runs).where(runs.c.ended_ms.is_(None), runs.c.updated_ms < older_than_ms)
+    if past is not None:
+        query = query.where(tuple_(*place) > (past.updated_ms, past.run_id))
+    return tuple(Run(**row) for row in connection.execute(query.order_by(*place).limit(limit)).mappings())
+
+
+def listed(connection: Connection, wanted: RunFilter, past: tuple[int, str] | None, limit: int) -> tuple[Run, ...]:
+    """Runs, the newest first, from the one after `past` (its beginning and its id) on."""
+    query = select(runs).where(runs.c.tenant == wanted.tenant, *_conditions(wanted))
+    if past is not None:
+        query = query.where(tuple_(runs.c.created_ms, runs.c.run_id) < past)
+    query = query.order_by(runs.c.created_ms.desc(), runs.c.run_id.desc()).limit(limit)
     return tuple(Run(**row) for row in connection.execute(query).mappings())
+
+
+def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
+    owner = [runs.c.owner == wanted.owner] if wanted.owner else []
+    if wanted.state == "unfinished":
+        return [*owner, runs.c.ended_ms.is_(None)]
+    return [*owner, runs.c.status == wanted.state] if wanted.state else owner
 
 
 def running(connection: Connection, run_id: str, transport: Transport, now_ms: int) -> bool:

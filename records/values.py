@@ -54,6 +54,15 @@ class Run:
     ended_ms: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs to list: all where nothing is said. `state` is a RunStatus, or "unfinished" for those that have not ended."""
+
+    tenant: str = ""
+    owner: str = ""
+    state: RunStatus | Literal["", "unfinished"] = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """The turn has its rows and its conversation's active place."""

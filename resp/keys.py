@@ -49,6 +49,15 @@ class Keys:
         return f"{self.prefix}{{{run_id}}}:stop"
 
     @property
+    def outbox(self) -> str:
+        """Sorted set: the runs whose answers the records have not taken yet."""
+        return f"{self.prefix}outbox"
+
+    def unsettled(self, run_id: str) -> str:
+        """String: the seal of such a run. It outlives the run's other keys."""
+        return f"{self.prefix}{{{run_id}}}:unsettled"
+
+    @property
     def switch(self) -> str:
         """String: where chat turns run."""
         return f"{self.prefix}workflow-dispatch:chat"

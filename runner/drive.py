@@ -6,7 +6,7 @@ anything that depends on it begins: tools start after their intents are in the l
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assistants.definition import Assistant
@@ -21,6 +21,7 @@ from protocol.json import Json
 from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
+from runner.collect import observed
 from runner.parts import Chosen, Parts
 from runner.port import Job
 from runner.work import Work, call_model, call_tool, hold_lease, note_running, when_draining
@@ -90,13 +91,16 @@ class Drive:
             if isinstance(advance.command, Settle):
                 settled = await settlement.settle(self._parts, self._grip, self._writer, advance)
                 return self._result("ended", advance.turn, settled.frames, status=settled.seal.outcome.status)
+            if advance.boundary:
+                state = observed(self._parts, advance.turn.state)
+                advance = replace(advance, turn=replace(advance.turn, state=state))
             try:
                 await self._write(advance)
             except DoesNotFit:
                 advance = turn.give_up(now, "too_large", "The answer is larger than a run may be.")
                 continue
             now = advance.turn
-            reason = self._hand_over(advance) if advance.boundary else None
+            reason = await self._hand_over(advance) if advance.boundary else None
             if reason is not None:
                 return await self._leave(now, reason)
             self._execute(advance)
@@ -155,7 +159,7 @@ class Drive:
         self._draining = True
         self._work.tell_after(self._parts.settings.abandon_ms, mailbox.DrainTimeUp())
 
-    def _hand_over(self, advance: Advance) -> slicing.Reason | None:
+    async def _hand_over(self, advance: Advance) -> slicing.Reason | None:
         budget = slicing.SliceBudget(
             slice_ms=self._brief.job.slice_ms, max_checkpoint_bytes=self._parts.settings.max_checkpoint_bytes
         )
@@ -165,7 +169,10 @@ class Drive:
             elapsed_ms=self._parts.clock.monotonic_ms() - self._begun_ms,
             checkpoint_bytes=self._checkpoint_bytes,
         )
-        return slicing.hand_over(budget, use, state, draining=self._draining)
+        reason = slicing.hand_over(budget, use, state, draining=self._draining)
+        if reason == "budget" and not await self._parts.reachable():
+            return None  # nobody would take it up: this executor keeps the claim and goes on (C10)
+        return reason
 
     async def _leave(self, now: Turn, reason: slicing.Reason) -> SliceResult:
         await self._work.close()

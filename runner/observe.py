@@ -1,7 +1,9 @@
-"""What the runner tells about its work, without content: for metrics and logs."""
+"""What the runner tells about its work: without content for metrics and logs, with content to a turn's own observers."""
 
 from typing import Protocol
 
+from protocol.checkpoint import Seal, TurnState
+from protocol.json import Json
 from protocol.turn import Transport
 
 
@@ -18,6 +20,24 @@ class Observer(Protocol):
 
     def trouble(self, run_id: str, what: str) -> None:
         """Something failed that the turn survives, or dies of in a typed way; `what` is a fixed phrase."""
+        ...
+
+
+class TurnObserver(Protocol):
+    """Watches a turn from boundary to boundary, whichever process runs it; for collectors of traces, say.
+
+    What it knows is a JSON value in the turn's checkpoint, so a step that is withdrawn is forgotten with it.
+    """
+
+    def observe(self, known: Json, state: TurnState) -> Json:
+        """What is known after this boundary; `known` is null before the first. A function of its arguments alone."""
+        ...
+
+    async def ended(self, run_id: str, known: Json, seal: Seal) -> None:
+        """The turn has ended; what this raises is survived.
+
+        Called once, by the executor that appended `finish`, after it; where that executor dies at this very moment, not at all.
+        """
         ...
 
 

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from assistants.definition import Assistant
+from checkpoints.outbox import MemoryOutbox, Outbox
 from checkpoints.port import RunStore
 from protocol.clock import Clock
 from protocol.turn import TurnRequest
 from providers.port import Provider
 from records.records import Records
-from runner.observe import Observer, Silent
+from runner.observe import Observer, Silent, TurnObserver
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,24 @@ class RunnerSettings:
     abandon_ms: int = 4_000  # how long a draining slice waits for its step; the rest of the grace is for the hand-over
     store_patience_ms: int = 60_000  # how long a paid answer is held while the store is away
     records_patience_ms: int = 15_000  # how long `finish` waits for the records
+    collect_ms: int = 5_000  # how long a turn's observers may take with its end
 
 
 async def no_fault(_: str) -> None:
     """Production: nothing happens at a named point."""
 
 
+async def always_there() -> bool:
+    """Without slices there is nobody to hand over to, and nobody to ask."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`choose` may raise TurnkeepError. `fault` is awaited at named points; tests wait, fail or die there."""
+    """`choose` may raise TurnkeepError. `fault` is awaited at named points; tests wait, fail or die there.
+
+    `reachable` says, within a bound of its own, whether somebody is there to start the next slice (C10).
+    """
 
     store: RunStore
     records: Records
@@ -50,4 +60,7 @@ class Parts:
     new_owner: Callable[[], str]
     observer: Observer = field(default_factory=Silent)
     fault: Callable[[str], Awaitable[None]] = no_fault
+    reachable: Callable[[], Awaitable[bool]] = always_there
+    outbox: Outbox = field(default_factory=MemoryOutbox)
+    turn_observers: Mapping[str, TurnObserver] = field(default_factory=dict)
     settings: RunnerSettings = RunnerSettings()

@@ -1,7 +1,8 @@
 """The end of a run, in an order that any process can finish: seal, records, tail (C3).
 
 The seal decides; whoever comes later only replays it. The records are written before the terminal frame, so a reader that
-saw `finish` finds the message stored.
+saw `finish` finds the message stored. Where they stay away past a bound the seal goes into the outbox first, and whoever
+finds it there when they are back writes them (C24).
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from protocol.checkpoint import Seal
 from protocol.errors import LostClaim, TurnkeepError
 from protocol.frames import Frame
 from records.values import Settlement
+from runner.collect import observed, tell_ended
 from runner.parts import Parts
 from runner.writer import RETRY_SECONDS, FrameWriter
 
@@ -33,7 +35,7 @@ async def settle(parts: Parts, grip: Grip, writer: FrameWriter, advance: Advance
     stop_seen = isinstance(advance.command, Settle) and advance.command.outcome.status == "stopped"
     while True:
         append = _append(writer.next_index, advance.frames)
-        reply = await parts.store.seal(grip, append, _seal(advance), stop_seen=stop_seen)
+        reply = await parts.store.seal(grip, append, _seal(parts, advance), stop_seen=stop_seen)
         if reply is Refusal.STOP_FIRST:
             advance, stop_seen = stopped_instead(advance), True
             continue
@@ -53,32 +55,43 @@ async def finish(parts: Parts, grip: Grip, seal: Seal, next_index: int) -> Settl
         raise LostClaim
     await parts.fault("finished")
     parts.observer.ended(grip.run_id, seal.outcome.status, seal.outcome.kind)
+    await tell_ended(parts, grip.run_id, seal)
     return Settled(seal, tail.start + tail.count)
 
 
-async def _store(parts: Parts, grip: Grip, seal: Seal) -> bool:
-    settlement = Settlement(
+def settlement_of(seal: Seal, now_ms: int) -> Settlement:
+    """What the records get, whoever writes it and when."""
+    return Settlement(
         status=seal.outcome.status,
-        now_ms=parts.clock.now_ms(),
+        now_ms=now_ms,
         kind=seal.outcome.kind,
         parts=seal.message.parts,
         provider=seal.provider,
         model=seal.model,
         usage=seal.usage,
     )
+
+
+async def _store(parts: Parts, grip: Grip, seal: Seal) -> bool:
+    """Whether the records hold the answer. Where they cannot be reached it is in the outbox, before anybody is told."""
     give_up = parts.clock.monotonic_ms() + parts.settings.records_patience_ms
     while True:
         try:
-            return await parts.records.settle(grip.run_id, settlement)
+            return await parts.records.settle(grip.run_id, settlement_of(seal, parts.clock.now_ms()))
         except TurnkeepError:
             if parts.clock.monotonic_ms() >= give_up:
-                parts.observer.trouble(grip.run_id, "the answer is not in the records")
-                return False
+                break
             await asyncio.sleep(RETRY_SECONDS)
+        except Exception:  # noqa: BLE001 - records that refuse an answer are mended by another build: this run ends now
+            break
+    await parts.outbox.keep(grip.run_id, seal.model_dump_json().encode())
+    await parts.fault("kept")
+    parts.observer.trouble(grip.run_id, "the answer is not in the records")
+    return False
 
 
-def _seal(advance: Advance) -> bytes:
-    state = advance.turn.state
+def _seal(parts: Parts, advance: Advance) -> bytes:
+    state = observed(parts, advance.turn.state)
     if state.outcome is None:
         raise ValueError("only a settled turn has a seal")
     return seal_of(state, state.outcome).model_dump_json().encode()

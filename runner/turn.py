@@ -17,6 +17,8 @@ from runner import settlement
 from runner.drive import Brief, Drive
 from runner.parts import Chosen, Parts
 from runner.port import Job
+from runner.rescue import end_from_log, holding
+from runner.writer import RETRY_SECONDS
 
 INTERRUPTED = "The turn was interrupted and could not be finished. Send it again."
 UNBOUNDED = 2**31  # claims: whoever only ends a run is not refused for the attempts that failed before
@@ -29,23 +31,39 @@ class Runner:
         self._parts = parts
 
     async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
-        return await self._run(job, drain, max_claims=self._parts.settings.max_claims, ending=None)
-
-    async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
-        """End a run that nobody can carry on: what was committed is kept, the reader gets a typed end (REQ-D8)."""
-        job = Job(run_id=run_id, order=order, mode="workflow")
-        return await self._run(job, asyncio.Event(), max_claims=UNBOUNDED, ending=failed(kind, INTERRUPTED))
-
-    async def _run(self, job: Job, drain: asyncio.Event, *, max_claims: int, ending: Outcome | None) -> SliceResult:
-        claimed = await self._claim(job, max_claims)
+        claimed = await self._claim(job, self._parts.settings.max_claims)
         if isinstance(claimed, Refused):
             return _refused(claimed)
         try:
             if claimed.sealed is not None:
                 return await self._finish(claimed, claimed.sealed)
-            return await self._drive(job, claimed, drain, ending)
+            return await self._drive(job, claimed, drain, None)
         except LostClaim:
             return SliceResult(outcome="stale")
+
+    async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
+        """End a run that nobody can carry on: what was committed is kept, the reader gets a typed end (REQ-D8)."""
+        job = Job(run_id=run_id, order=order, mode="workflow")
+        claimed = await self._claim(job, UNBOUNDED)
+        if isinstance(claimed, Refused):
+            return _refused(claimed)
+        try:
+            if claimed.sealed is not None:
+                return await self._finish(claimed, claimed.sealed)
+            return await self._end(job, claimed, failed(kind, INTERRUPTED))
+        except LostClaim:
+            return SliceResult(outcome="stale")
+
+    async def _end(self, job: Job, claimed: Claimed, ending: Outcome) -> SliceResult:
+        try:
+            return await self._drive(job, claimed, asyncio.Event(), ending)
+        except TurnkeepError:
+            raise  # the store is away, or the claim is lost
+        except Exception:  # noqa: BLE001 - what cannot be read or carried on must end all the same (LAW-P1)
+            self._parts.observer.trouble(job.run_id, "the run is ended from its log")
+        async with holding(self._parts, claimed.grip):
+            settled = await end_from_log(self._parts, claimed, ending)
+        return _ended(settled)
 
     async def _claim(self, job: Job, max_claims: int) -> Claimed | Refused:
         request = ClaimRequest(
@@ -63,9 +81,10 @@ class Runner:
 
     async def _finish(self, claimed: Claimed, sealed: bytes) -> SliceResult:
         """Somebody decided the outcome and died before all of it was written."""
-        seal = Seal.model_validate_json(sealed)
-        settled = await settlement.finish(self._parts, claimed.grip, seal, claimed.next)
-        return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
+        async with holding(self._parts, claimed.grip):
+            seal = Seal.model_validate_json(sealed)
+            settled = await settlement.finish(self._parts, claimed.grip, seal, claimed.next)
+        return _ended(settled)
 
     async def _drive(self, job: Job, claimed: Claimed, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
         loaded = await self._load(claimed.grip)
@@ -78,7 +97,13 @@ class Runner:
             ending = ending or failed(error.kind, error.message)
         brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, claimed=claimed)
         state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
-        advance = await self._enter(brief, loaded, state)
+        history: tuple[JsonObject, ...] = ()
+        if state is None and ending is None:
+            try:
+                history = await self._history(claimed.grip, request, assistant)
+            except TurnkeepError as error:
+                ending = failed(error.kind, error.message)
+        advance = _enter(brief, loaded, state, history)
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
         drive = Drive(self._parts, brief, state, sum(len(delta) for delta in loaded.deltas))
@@ -90,20 +115,34 @@ class Runner:
             raise LostClaim
         return loaded
 
-    async def _enter(self, brief: Brief, loaded: Loaded, state: TurnState | None) -> Advance:
-        plan = _plan(brief)
-        if state is None:
-            return turn.begin(plan, await self._history(brief.request, brief.assistant))
-        ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
-        attempt = brief.claimed.grip.attempt
-        return turn.resume(plan, state, ledger, attempt=attempt, frames_beyond=brief.claimed.next > loaded.index)
-
-    async def _history(self, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
+    async def _history(self, grip: Grip, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
         turns = assistant.effective_limits.history_turns
-        stored = await self._parts.records.history(request.tenant, request.conversation_id, request.sequence, turns)
+        stored = await self._said_before(grip, request, turns)
         # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
         said = [_said(message) for message in stored] or [_claimed(entry) for entry in request.stateless_history]
         return reconstruct(said, request.text, turns=turns)
+
+    async def _said_before(self, grip: Grip, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
+        """From the records, which may be away for a moment: that is no reason to try the whole turn again."""
+        records, clock = self._parts.records, self._parts.clock
+        give_up = clock.monotonic_ms() + self._parts.settings.records_patience_ms
+        async with holding(self._parts, grip):
+            while True:
+                try:
+                    return await records.history(request.tenant, request.conversation_id, request.sequence, turns)
+                except TurnkeepError:
+                    if clock.monotonic_ms() >= give_up:
+                        raise
+                await asyncio.sleep(RETRY_SECONDS)
+
+
+def _enter(brief: Brief, loaded: Loaded, state: TurnState | None, history: tuple[JsonObject, ...]) -> Advance:
+    plan = _plan(brief)
+    if state is None:
+        return turn.begin(plan, history)
+    ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
+    attempt = brief.claimed.grip.attempt
+    return turn.resume(plan, state, ledger, attempt=attempt, frames_beyond=brief.claimed.next > loaded.index)
 
 
 def _plan(brief: Brief) -> Plan:
@@ -132,6 +171,11 @@ def _said(message: HistoryMessage) -> Said:
 
 def _claimed(entry: JsonObject) -> Said:
     return Said(str(entry["role"]), str(entry["content"]))
+
+
+def _ended(settled: settlement.Settled) -> SliceResult:
+    seal = settled.seal
+    return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
 
 
 def _refused(refused: Refused) -> SliceResult:

@@ -11,6 +11,7 @@ from itertools import count
 
 from assistants.definition import Assistant, Limits
 from checkpoints.memory import MemoryRunStore
+from checkpoints.outbox import MemoryOutbox, Outbox
 from checkpoints.port import Order, RunStore
 from frames import sse
 from protocol.frames import Frame
@@ -21,7 +22,8 @@ from providers.script import Script
 from providers.scripted import ScriptedProvider
 from records.records import Records
 from records.values import Begun, Key, TurnBegin
-from runner.parts import Chosen, Parts, RunnerSettings, no_fault
+from runner.observe import TurnObserver
+from runner.parts import Chosen, Parts, RunnerSettings, always_there, no_fault
 from runner.port import Job
 from runner.turn import Runner
 from tools.declare import Call, Tool, tool
@@ -90,6 +92,9 @@ class Rig:
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
     choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
+    reachable: Callable[[], Awaitable[bool]] = always_there
+    outbox: Outbox = field(default_factory=MemoryOutbox)
+    turn_observers: dict[str, TurnObserver] = field(default_factory=dict)
     _owners: "count[int]" = field(default_factory=lambda: count(1))
 
     @property
@@ -118,6 +123,9 @@ class Rig:
             clock=self.clock,
             new_owner=lambda: f"owner-{next(self._owners)}",
             fault=self.fault,
+            reachable=self.reachable,
+            outbox=self.outbox,
+            turn_observers=self.turn_observers,
             settings=self.settings,
         )
         return Runner(parts)

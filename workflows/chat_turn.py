@@ -130,6 +130,7 @@ class ChatTurn:
             signatures.fail_turn,
             FailInput(run_id=turn.run_id, generation=turn.generation, slice=self._slice, kind=kind),
             start_to_close_timeout=FAIL_TIMEOUT,
+            heartbeat_timeout=timedelta(milliseconds=turn.heartbeat_ms),  # its worker may die, too
             retry_policy=FAIL_RETRIES,
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )

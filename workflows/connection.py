@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from temporalio.api.failure.v1 import Failure
+from temporalio.api.workflowservice.v1 import GetSystemInfoRequest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadConverter
-from temporalio.service import GrpcCompression, RetryConfig
+from temporalio.service import GrpcCompression, RetryConfig, RPCError
+
+PROBE_SECONDS: Final = 0.75
 
 
 class KindsOnly(DefaultFailureConverter):
@@ -43,3 +46,13 @@ async def connect(
         )
     except (RuntimeError, TimeoutError) as error:  # RuntimeError is how the SDK says that nobody listens
         raise ConnectionError("The Temporal server does not answer.") from error
+
+
+async def answers(client: Client) -> bool:
+    """Whether the client's server answers now, asked once and within a bound."""
+    try:
+        call = client.workflow_service.get_system_info(GetSystemInfoRequest(), retry=False)
+        await asyncio.wait_for(call, PROBE_SECONDS)
+    except (RPCError, TimeoutError):
+        return False
+    return True

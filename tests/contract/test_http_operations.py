@@ -14,7 +14,9 @@ from tests.contract.http_house import House, error, running, with_limits, with_o
 
 TOKEN = "an internal token of thirty-two bytes"
 OPERATOR = {"authorization": f"Bearer {TOKEN}"}
-INTERNAL = [("GET", "dispatch"), ("PUT", "dispatch"), ("GET", "settings"), ("POST", "smoke")]
+INTERNAL = [
+    ("GET", "dispatch"), ("PUT", "dispatch"), ("GET", "settings"), ("POST", "smoke"), ("GET", "runs"), ("POST", "runs/stop"),
+]  # fmt: skip
 
 
 async def smoke(mode: Transport) -> JsonObject:
@@ -148,5 +150,5 @@ async def test_every_route_is_described(house: House) -> None:
     assert set(described["paths"]) == {
         "/api/chat", "/api/chat/stream", "/api/chat/{name}/stream", "/api/chat/{run}/stop", "/api/runs/{run}",
         "/api/conversations", "/api/conversations/{conversation}/messages", "/api/assistant", "/healthz", "/readyz", "/metrics",
-        "/internal/dispatch", "/internal/settings", "/internal/smoke",
+        "/internal/dispatch", "/internal/settings", "/internal/smoke", "/internal/runs", "/internal/runs/stop",
     }  # fmt: skip

@@ -10,6 +10,7 @@ from app.settings import Settings
 from assistants.demo import NAME
 from assistants.demo_model import DemoModel
 from checkpoints.memory import MemoryRunStore
+from checkpoints.outbox import MemoryOutbox
 from checkpoints.port import Order
 from frames import sse
 from protocol.turn import TurnRequest
@@ -38,7 +39,7 @@ async def frames_in_one_invocation(
         await store.open(run_id, request.model_dump_json().encode())
         await (
             _unhurried(parts)
-            .runner(store)
+            .runner(store, MemoryOutbox())
             .run(Job(run_id=run_id, order=Order(1, 0, 1), mode="inline"), asyncio.Event())
         )
     page = await store.read(run_id, 0, 64 * 1024 * 1024)

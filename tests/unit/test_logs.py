@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from app.alerts import Alerts
 from app.logs import configure_logs
 from app.metrics import Metrics
 from app.observe import HttpMeter, RunObserver
@@ -32,7 +33,7 @@ def without_time(line: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_line_is_an_object_with_its_run(lines: Lines) -> None:
-    RunObserver(Metrics()).handed_over(RUN, "budget")
+    RunObserver(Metrics(), Alerts("")).handed_over(RUN, "budget")
 
     assert [without_time(line) for line in lines()] == [
         {

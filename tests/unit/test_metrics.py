@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.alerts import Alerts
 from app.metrics import Metrics
 from app.observe import CountedRunner, HttpMeter, RunObserver
 from checkpoints.port import Order
@@ -23,7 +24,7 @@ def lines(metrics: Metrics, *names: str) -> list[str]:
 
 def test_a_turns_way_is_counted() -> None:
     metrics = Metrics()
-    observer = RunObserver(metrics)
+    observer = RunObserver(metrics, Alerts(""))
     observer.claimed("r", 1, "workflow")
     observer.appended(3, 0.8)
     observer.handed_over("r", "budget")
@@ -50,12 +51,14 @@ def test_readers_answers_and_the_switch_show() -> None:
     meter.answered("chat", 200, 12)
     metrics.switched(Switch(percent=10, allow=frozenset({"ann", "bob"})))
     metrics.watch_breaker(lambda: True)
+    metrics.late(2)
     metrics.decided(Decision(transport="inline", reason="not_in_canary"))
 
     assert lines(
         metrics,
         "turnkeep_readers",
         "turnkeep_breaker",
+        "turnkeep_late",
         "turnkeep_switch",
         "turnkeep_decisions",
         "turnkeep_answer_seconds_count",
@@ -65,6 +68,7 @@ def test_readers_answers_and_the_switch_show() -> None:
         'turnkeep_decisions_total{reason="not_in_canary",transport="inline"} 1.0',
         "turnkeep_switch_percent 10.0",
         "turnkeep_breaker_open 1.0",
+        "turnkeep_late_answers 2.0",
         "turnkeep_switch_allowed 2.0",
     ]
 

@@ -3,6 +3,7 @@
 import asyncio
 
 from checkpoints.memory import MemoryRunStore
+from dispatch.caretaker import CareParts
 from dispatch.decide import Decision
 from dispatch.dispatcher import Dispatcher, DispatchParts
 from dispatch.switch import ON
@@ -19,20 +20,24 @@ SCRIPT = script_of(2)
 class Bench:
     """A dispatcher over a rig, and what it decided."""
 
-    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on") -> None:
+    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on", run_ms: int = 86_400_000) -> None:
         self.decisions: list[Decision] = []
         self.stored = MemorySwitch(switch)
         self.changed = asyncio.Event()
-        watch = SwitchWatch(self.stored, default=ON, on_change=lambda _: self.changed.set())
+        self.watch = SwitchWatch(self.stored, default=ON, on_change=lambda _: self.changed.set())
         self.dispatcher = Dispatcher(
             DispatchParts(
-                store=rig.store,
-                records=rig.records,
+                care=CareParts(
+                    store=rig.store,
+                    outbox=rig.outbox,
+                    records=rig.records,
+                    workflows=workflows,
+                    switch=self.watch,
+                    clock=rig.clock,
+                    run_ms=lambda _: run_ms,
+                ),
                 runner=rig.runner(SCRIPT),
                 memory_runner=rig.runner(SCRIPT),
-                workflows=workflows,
-                switch=watch,
-                clock=rig.clock,
                 on_decision=self.decisions.append,
             )
         )

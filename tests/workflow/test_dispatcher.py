@@ -150,7 +150,13 @@ async def test_the_switch_is_set_for_all_and_counts_here_at_once(rig: Rig) -> No
     with pytest.raises(TurnkeepError) as refused:
         await bench.dispatcher.set_switch({"switch": "flase"})
 
-    assert status == {"switch": {"percent": 10, "allow": ["ada"]}, "breaker": "open", "inline": 0, "memory": 0}
+    assert status == {
+        "switch": {"percent": 10, "allow": ["ada"]},
+        "breaker": "open",
+        "inline": 0,
+        "memory": 0,
+        "late": 0,
+    }
     assert (refused.value.kind, await bench.stored.get()) == ("invalid", '{"percent": 10, "allow": ["ada"]}')
 
 

@@ -50,10 +50,14 @@ class Bench:
     runner: Slow = field(default_factory=Slow)
     store: MemoryRunStore = field(default_factory=lambda: MemoryRunStore(StillClock()))
     drain: asyncio.Event = field(default_factory=asyncio.Event)
+    open: bool = True
+
+    async def is_open(self) -> bool:
+        return self.open
 
     async def begin(self, order: SliceInput = ORDER) -> "asyncio.Task[SliceResult]":
         await self.store.open(order.run_id, b"{}")
-        activities = SliceActivities(runner=self.runner, store=self.store, drain=self.drain)
+        activities = SliceActivities(runner=self.runner, store=self.store, drain=self.drain, is_open=self.is_open)
         running = asyncio.create_task(self.environment.run(activities.run_slice, order))
         await asyncio.wait(
             (asyncio.create_task(self.runner.began.wait()), running), return_when=asyncio.FIRST_COMPLETED
@@ -83,6 +87,16 @@ async def test_a_cancelled_workflow_is_a_recorded_stop_and_the_executor_goes_on_
     bench.runner.finish.set()
 
     assert (await running, await bench.stopped()) == (ENDED, True)
+
+
+async def test_a_terminated_workflow_is_no_stop_though_its_activities_are_cancelled() -> None:
+    """FR49: nobody stopped the turn, and whoever adopts it goes on."""
+    bench = Bench(open=False)
+    running = await bench.begin()
+    bench.environment.cancel(ActivityCancellationDetails(cancel_requested=True))
+    bench.runner.finish.set()
+
+    assert (await running, bench.runner.abandoned, await bench.stopped()) == (ENDED, False, False)
 
 
 async def test_a_worker_that_has_to_exit_abandons_the_executor() -> None:

@@ -1,64 +1,41 @@
 """Which runs a sweep adopts, ends, or leaves alone."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 
 import pytest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 
-from checkpoints.memory import MemoryRunStore
-from checkpoints.port import ClaimRequest, Order, RunView
-from dispatch.sweeper import Sweeper
-from dispatch.temporal import Workflows
-from protocol.errors import TurnkeepError
-from protocol.turn import ChatTurnInput, Transport
+from checkpoints.port import ClaimRequest, Order
+from protocol.errors import StoreUnavailable
+from protocol.turn import ChatTurnInput
 from records.records import Records
-from records.values import Key
+from runner.port import Job
 from tests.rig import Rig, StillClock
 from tests.workflow.dispatching import nowhere
+from tests.workflow.durable import script_of
 from tests.workflow.starting import connected
+from tests.workflow.sweeping import FaultyStore, Sweeps, claimed, faulty
 
-TALK = Key(owner="ada", conversation_id="talk")
+SCRIPT = script_of(2)
 
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     async with await Records.in_memory() as records:
         clock = StillClock()
-        yield Rig(records=records, clock=clock, store=MemoryRunStore(clock))
-
-
-async def adopted(
-    rig: Rig, workflows: Workflows, *, sweeps: int = 2, after: Callable[[], Awaitable[None]] | None = None
-) -> list[str]:
-    """The runs that these sweeps adopt, five seconds apart. `after` is what happens after each."""
-    found: list[str] = []
-
-    def adopt(run_id: str, _: RunView) -> None:
-        found.append(run_id)
-
-    sweeper = Sweeper(records=rig.records, store=rig.store, workflows=workflows, adopt=adopt, clock=rig.clock)
-    for _ in range(sweeps):
-        rig.clock.now += 5_001
-        await sweeper.sweep()
-        if after is not None:
-            await after()
-    return found
-
-
-async def claimed(rig: Rig, run_id: str, mode: Transport) -> None:
-    """The run as an executor left it that died a while ago."""
-    order = Order(1, 1, 1) if mode == "workflow" else Order(1, 0, 1)
-    await rig.store.claim(run_id, ClaimRequest(order=order, owner="dead", mode=mode))
-    rig.clock.now += 2_000
+        yield Rig(records=records, clock=clock, store=FaultyStore(clock))
 
 
 async def test_an_inline_run_without_its_process_is_adopted(run_id: str, rig: Rig) -> None:
     """LAW-P1 C11: after two looks without a lease, which is longer than one."""
     await rig.begin("Hello?", run_id=run_id)
     await claimed(rig, run_id, "inline")
-    once = await adopted(rig, nowhere(), sweeps=1)
+    sweeps = Sweeps(rig, nowhere())
+    once = list(await sweeps.sweep(1))
 
-    assert (once, await adopted(rig, nowhere())) == ([], [run_id])
+    assert (once, await sweeps.sweep(1)) == ([], [(run_id, "adopt")])
 
 
 async def test_a_run_between_two_looks_that_was_claimed_meanwhile_is_left_alone(run_id: str, rig: Rig) -> None:
@@ -70,25 +47,41 @@ async def test_a_run_between_two_looks_that_was_claimed_meanwhile_is_left_alone(
         await rig.store.claim(run_id, ClaimRequest(order=Order(2, 0, 1), owner="another", mode="inline"))
         rig.clock.now += 2_000
 
-    assert await adopted(rig, nowhere(), after=work_a_little) == []
+    assert await Sweeps(rig, nowhere()).sweep(after=work_a_little) == []
+
+
+async def test_after_a_look_that_failed_the_looks_count_anew(run_id: str, rig: Rig) -> None:
+    """C11 C25: a store that was away let leases lapse whose executors live."""
+    await rig.begin("Hello?", run_id=run_id)
+    await claimed(rig, run_id, "inline")
+    sweeps = Sweeps(rig, nowhere())
+    await sweeps.sweep(1)
+    faulty(rig).away = True
+    with pytest.raises(StoreUnavailable):
+        await sweeps.sweep(1)
+    faulty(rig).away = False
+
+    assert (list(await sweeps.sweep(1)), await sweeps.sweep(1)) == ([], [(run_id, "adopt")])
 
 
 async def test_a_live_run_is_left_alone(run_id: str, rig: Rig) -> None:
     await rig.begin("Hello?", run_id=run_id)
     await rig.store.claim(run_id, ClaimRequest(order=Order(1, 0, 1), owner="live", mode="inline", lease_ms=60_000))
 
-    assert await adopted(rig, nowhere()) == []
+    assert await Sweeps(rig, nowhere()).sweep() == []
 
 
-async def test_a_queued_run_waits_for_its_workflow(client: Client, run_id: str, rig: Rig) -> None:
-    """C7: without a lease it is no orphan, as long as its workflow is open."""
+async def test_a_queued_run_waits_for_its_workflow_as_long_as_it_may_take(
+    client: Client, run_id: str, rig: Rig
+) -> None:
+    """C7: without a lease it is no orphan; past its time nobody comes for it any more."""
     await rig.begin("Hello?", run_id=run_id)
     workflows = await connected(client, run_id)
     await workflows.start(ChatTurnInput(run_id=run_id))
-    queued = await adopted(rig, workflows)
-    await client.get_workflow_handle(run_id).terminate()
+    sweeps = Sweeps(rig, workflows, run_ms=60_000)
+    queued = list(await sweeps.sweep(11))
 
-    assert (queued, await adopted(rig, workflows)) == ([], [run_id])
+    assert (queued, await sweeps.sweep(2)) == ([], [(run_id, "expire")])
 
 
 async def test_a_queued_run_with_a_stop_does_not_wait(client: Client, run_id: str, rig: Rig) -> None:
@@ -98,86 +91,112 @@ async def test_a_queued_run_with_a_stop_does_not_wait(client: Client, run_id: st
     await workflows.start(ChatTurnInput(run_id=run_id))
     await rig.store.stop(run_id)
 
-    assert await adopted(rig, workflows) == [run_id]
+    assert await Sweeps(rig, workflows).sweep() == [(run_id, "adopt_here")]
 
 
 async def test_a_run_that_nobody_was_asked_to_execute_is_adopted(run_id: str, rig: Rig) -> None:
-    """C11: the process died between the row and the dispatch, and no server can tell."""
+    """C11 FR16: the process died between the row and the dispatch, and no server can tell."""
     await rig.begin("Hello?", run_id=run_id)
 
-    assert await adopted(rig, nowhere()) == [run_id]
+    assert await Sweeps(rig, nowhere()).sweep() == [(run_id, "adopt")]
 
 
-async def test_a_durable_run_is_not_adopted_because_the_server_is_away(run_id: str, rig: Rig) -> None:
-    """C7: its workflow goes on when the server is back."""
-    await rig.begin("Hello?", run_id=run_id)
-    await claimed(rig, run_id, "workflow")
-
-    assert await adopted(rig, nowhere()) == []
-
-
-async def test_a_durable_run_whose_workflow_was_terminated_is_adopted(client: Client, run_id: str, rig: Rig) -> None:
-    """FR49 LAW-P1: termination runs no code of ours, so the end comes from outside the workflow."""
-    await rig.begin("Hello?", run_id=run_id)
-    await claimed(rig, run_id, "workflow")
+async def test_a_durable_run_between_slices_waits_for_its_workers(client: Client, run_id: str, rig: Rig) -> None:
+    """C7 FR14: handed over in good order, and queued for however long."""
+    await rig.begin(SCRIPT.input, run_id=run_id)
     workflows = await connected(client, run_id)
     await workflows.start(ChatTurnInput(run_id=run_id))
-    await client.get_workflow_handle(run_id).terminate()
+    await rig.runner(SCRIPT).run(Job(run_id=run_id, order=Order(1, 1, 1), mode="workflow", slice_ms=0), asyncio.Event())
 
-    assert await adopted(rig, workflows) == [run_id]
+    assert await Sweeps(rig, workflows).sweep(12) == []
 
 
-@pytest.mark.parametrize("lost", ["keys", "process"])
-async def test_a_run_of_which_only_the_row_is_left_ends_as_interrupted(run_id: str, rig: Rig, lost: str) -> None:
-    """LAW-P1 C6: a minute later its conversation takes the next message. Nobody runs it again."""
+async def test_a_durable_run_without_any_worker_is_adopted_here(client: Client, run_id: str, rig: Rig) -> None:
+    """FR16 LAW-P1: killed in mid-slice with no replacement; within 60 s of the last sign of life, its lease included."""
     await rig.begin("Hello?", run_id=run_id)
-    if lost == "process":
-        await rig.records.mark_memory(run_id)
-    else:
-        rig.store = MemoryRunStore(rig.clock)
-    active: list[bool] = []
+    workflows = await connected(client, run_id)
+    await workflows.start(ChatTurnInput(run_id=run_id))
+    begun = rig.clock.now
+    await claimed(rig, run_id, "workflow")
+    sweeps = Sweeps(rig, workflows)
+    while not await sweeps.sweep(1):
+        pass
 
-    async def look() -> None:
-        active.append(await rig.records.active_run(TALK) is not None)
-
-    found = await adopted(rig, nowhere(), sweeps=13, after=look)
-    run = await rig.records.run(run_id)
-
-    assert (found, run and run.status, run and run.kind) == ([], "interrupted", "interrupted")
-    assert active == [True] * 12 + [False]
+    assert (sweeps.done, rig.clock.now - begun < 60_000) == ([(run_id, "adopt_here")], True)
 
 
-async def test_a_memory_run_whose_process_lives_and_has_a_late_clock_is_left_alone(run_id: str, rig: Rig) -> None:
-    """FR47 C6: the row says that it changed a minute and a half ago, by a clock that is not ours."""
+async def test_a_durable_run_outlives_a_short_silence_of_its_server(run_id: str, rig: Rig) -> None:
+    """C7 LAW-P1: its workflow goes on when the server is back; after a while it is taken up without."""
     await rig.begin("Hello?", run_id=run_id)
-    await rig.records.mark_memory(run_id)
+    await claimed(rig, run_id, "workflow")
+    sweeps = Sweeps(rig, nowhere())
+    soon = list(await sweeps.sweep(2))
 
-    async def touch() -> None:
-        await rig.records.running(run_id, "inline", rig.clock.now - 90_000)
-
-    await touch()
-    found = await adopted(rig, nowhere(), sweeps=20, after=touch)
-    run = await rig.records.run(run_id)
-
-    assert (found, run and run.status) == ([], "running")
+    assert (soon, await sweeps.sweep(5)) == ([], [(run_id, "adopt_here")])
 
 
-async def test_a_run_without_its_keys_is_not_ended_because_the_records_were_away(run_id: str, rig: Rig) -> None:
-    """C25: its process could not say that it lives; the time is counted from the records' return."""
+async def terminate(handle: WorkflowHandle[object, object]) -> None:
+    await handle.terminate()
+
+
+async def time_out(handle: WorkflowHandle[object, object]) -> None:
+    with pytest.raises(WorkflowFailureError):
+        await handle.result()
+
+
+@pytest.mark.parametrize("close", [terminate, time_out])
+async def test_a_durable_run_whose_workflow_was_closed_is_adopted(
+    client: Client, run_id: str, rig: Rig, close: Callable[[WorkflowHandle[object, object]], Awaitable[None]]
+) -> None:
+    """FR49 LAW-P1: no code of ours runs then, so the end comes from outside the workflow."""
     await rig.begin("Hello?", run_id=run_id)
-    await rig.records.mark_memory(run_id)
-    clock, here = rig.clock, rig.records
-    sweeper = Sweeper(records=here, store=rig.store, workflows=nowhere(), adopt=lambda *_: None, clock=clock)
-    clock.now += 5_001
-    await sweeper.sweep()
-    async with Records("sqlite:////no/such/folder/records.sqlite3") as away:
-        sweeper._records = away
-        clock.now += 70_000
-        with pytest.raises(TurnkeepError):
-            await sweeper.sweep()
-    sweeper._records = here
-    await sweeper.sweep()
-    run = await here.run(run_id)
+    await claimed(rig, run_id, "workflow")
+    handle = await client.start_workflow(
+        "ChatTurn",
+        ChatTurnInput(run_id=run_id),
+        id=run_id,
+        task_queue=run_id,
+        execution_timeout=None if close is terminate else timedelta(milliseconds=100),
+    )
+    await close(handle)
 
-    assert run is not None
-    assert run.status == "accepted"
+    assert await Sweeps(rig, await connected(client, run_id)).sweep() == [(run_id, "adopt")]
+
+
+async def test_a_durable_run_that_its_server_forgot_is_adopted(client: Client, run_id: str, rig: Rig) -> None:
+    """LAW-P1: NotFound, as from a namespace that was made anew."""
+    await rig.begin("Hello?", run_id=run_id)
+    await claimed(rig, run_id, "workflow")
+
+    assert await Sweeps(rig, await connected(client, run_id)).sweep() == [(run_id, "adopt")]
+
+
+async def test_a_silent_server_is_asked_once_a_sweep(rig: Rig) -> None:
+    """LAW-P1: each question takes its time, and a thousand runs wait."""
+    asked: list[str] = []
+
+    class Hung:
+        async def running(self, run_id: str, generation: int) -> bool | None:
+            asked.append(run_id)
+            return None
+
+    for number in range(3):
+        await begin(rig, f"run-{number}")
+    done = await Sweeps(rig, Hung()).sweep()  # type: ignore[arg-type] # all of it that a sweep uses
+
+    assert (len(asked), len(done)) == (1, 3)
+
+
+async def test_every_row_is_looked_at_however_many_there_are(rig: Rig) -> None:
+    """C11: page by page, those that began in one millisecond included."""
+    for number in range(401):
+        await begin(rig, f"run-{number:03}")
+
+    done = await Sweeps(rig, nowhere()).sweep()
+
+    assert [name for name, _ in done] == [f"run-{number:03}" for number in range(401)]
+
+
+async def begin(rig: Rig, run_id: str) -> None:
+    """A run with a conversation of its own."""
+    await rig.begin("Hello?", run_id=run_id, conversation_id=run_id)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from records.records import Records
-from records.values import Key
+from records.values import Key, RunFilter
 from tests.contract.records.values import ANA, BEN, completed, delete, run_of, turn
 
 
@@ -63,3 +63,33 @@ async def test_unfinished_runs_are_found_oldest_first(records: Records) -> None:
     assert [run.run_id for run in await records.unfinished(9_000, 10)] == ["r3", "r1", "r4"]
     assert [run.run_id for run in await records.unfinished(9_000, 1)] == ["r3"]
     assert [run.run_id for run in await records.unfinished(3_500, 10)] == ["r3"]
+
+
+async def test_unfinished_runs_come_in_pages(records: Records) -> None:
+    """C11: also those that began in the same millisecond, and whatever ends between two pages."""
+    for number in range(5):
+        await records.begin(turn(f"r{number}", Key(owner="ana", conversation_id=f"c{number}"), now_ms=1_000))
+    first = await records.unfinished(9_000, 2)
+    await records.settle("r2", completed("r2"))
+    rest = await records.unfinished(9_000, 9, first[-1])
+
+    assert [run.run_id for run in (*first, *rest)] == ["r0", "r1", "r3", "r4"]
+
+
+async def test_operators_list_runs_by_state_and_owner(records: Records) -> None:
+    """The newest first, page by page; another tenant's never."""
+    for number, owner in enumerate(("ana", "ben", "ana", "ana")):
+        key = Key(owner=owner, conversation_id=f"c{number}")
+        await records.begin(turn(f"r{number}", key, now_ms=1_000 + number // 2))
+    await records.begin(turn("other", Key(owner="ana", conversation_id="c", tenant="t")))
+    await records.settle("r0", completed("r0"))
+
+    async def names(limit: int = 9, past: tuple[int, str] | None = None, **wanted: str) -> list[str]:
+        filtered = RunFilter(**wanted)  # type: ignore[arg-type] # a test spells states as it likes
+        return [run.run_id for run in await records.runs(filtered, past, limit)]
+
+    assert await names() == ["r3", "r2", "r1", "r0"]
+    assert [await names(2), await names(2, (1_001, "r2"))] == [["r3", "r2"], ["r1", "r0"]]
+    assert await names(state="unfinished", owner="ana") == ["r3", "r2"]
+    assert [await names(state="completed"), await names(state="running")] == [["r0"], []]
+    assert await names(tenant="t") == ["other"]
