@@ -1,22 +1,26 @@
 """The one door to a turn: claim it, load it or begin it, drive it (REQ-C5, REQ-D1)."""
 
 import asyncio
+from dataclasses import replace
 
 from assistants.definition import Assistant
-from checkpoints.port import Claimed, ClaimRequest, Grip, Loaded, Order, Refusal, Refused
+from checkpoints.port import ClaimRequest, Grip, Loaded, Order, Refusal, Refused
 from engine import checkpoint, turn
 from engine.history import Said, reconstruct
 from engine.settle import failed
 from engine.values import Advance, Plan
 from protocol.checkpoint import LedgerEntry, Outcome, Seal, TurnState
 from protocol.errors import ErrorKind, LostClaim, TurnkeepError
+from protocol.frames import data
 from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
 from records.values import HistoryMessage
 from runner import settlement
 from runner.drive import Brief, Drive
+from runner.hold import Hold
 from runner.parts import Chosen, Parts
 from runner.port import Job
+from runner.restore import end_missing
 
 INTERRUPTED = "The turn was interrupted and could not be finished. Send it again."
 UNBOUNDED = 2**31  # claims: whoever only ends a run is not refused for the attempts that failed before
@@ -37,17 +41,19 @@ class Runner:
         return await self._run(job, asyncio.Event(), max_claims=UNBOUNDED, ending=failed(kind, INTERRUPTED))
 
     async def _run(self, job: Job, drain: asyncio.Event, *, max_claims: int, ending: Outcome | None) -> SliceResult:
-        claimed = await self._claim(job, max_claims)
-        if isinstance(claimed, Refused):
-            return _refused(claimed)
+        hold = await self._claim(job, max_claims)
+        if isinstance(hold, Refused):
+            if hold.why is Refusal.MISSING and ending is not None:
+                return await end_missing(self._parts, job.run_id)
+            return _refused(hold)
         try:
-            if claimed.sealed is not None:
-                return await self._finish(claimed, claimed.sealed)
-            return await self._drive(job, claimed, drain, ending)
+            if hold.claimed.sealed is not None:
+                return await self._finish(hold, hold.claimed.sealed)
+            return await self._drive(job, hold, drain, ending)
         except LostClaim:
             return SliceResult(outcome="stale")
 
-    async def _claim(self, job: Job, max_claims: int) -> Claimed | Refused:
+    async def _claim(self, job: Job, max_claims: int) -> Hold | Refused:
         request = ClaimRequest(
             order=job.order,
             owner=self._parts.new_owner(),
@@ -55,20 +61,24 @@ class Runner:
             lease_ms=self._parts.settings.lease_ms,
             max_claims=max_claims,
         )
+        begun = self._parts.clock.monotonic_ms()
         claimed = await self._parts.store.claim(job.run_id, request)
-        if isinstance(claimed, Claimed):
-            self._parts.observer.claimed(job.run_id, claimed.grip.attempt, job.mode)
-            await self._parts.fault("claimed")
-        return claimed
+        if isinstance(claimed, Refused):
+            return claimed
+        self._parts.observer.claimed(job.run_id, claimed.grip.attempt, job.mode)
+        await self._parts.fault("claimed")
+        return Hold(self._parts, job, claimed, since_ms=begun)
 
-    async def _finish(self, claimed: Claimed, sealed: bytes) -> SliceResult:
+    async def _finish(self, hold: Hold, sealed: bytes) -> SliceResult:
         """Somebody decided the outcome and died before all of it was written."""
         seal = Seal.model_validate_json(sealed)
-        settled = await settlement.finish(self._parts, claimed.grip, seal, claimed.next)
+        settled = await settlement.finish(self._parts, hold, seal, hold.claimed.next, sure=hold.sure)
+        if settled is None:
+            raise LostClaim  # nothing is left of the run but its row, which the sweeper ends
         return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
 
-    async def _drive(self, job: Job, claimed: Claimed, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
-        loaded = await self._load(claimed.grip)
+    async def _drive(self, job: Job, hold: Hold, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
+        loaded = await self._load(hold.grip)
         request = TurnRequest.model_validate_json(loaded.request)
         assistant = self._parts.assistants[request.assistant]
         chosen: Chosen | None = None
@@ -76,13 +86,12 @@ class Runner:
             chosen = self._parts.choose(assistant, request)
         except TurnkeepError as error:
             ending = ending or failed(error.kind, error.message)
-        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, claimed=claimed)
+        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, hold=hold, loaded=loaded)
         state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
-        advance = await self._enter(brief, loaded, state)
+        advance = await self._enter(brief, state)
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
-        drive = Drive(self._parts, brief, state, sum(len(delta) for delta in loaded.deltas))
-        return await drive.go(advance, drain)
+        return await Drive(self._parts, brief, state).go(advance, drain)
 
     async def _load(self, grip: Grip) -> Loaded:
         loaded = await self._parts.store.load(grip)
@@ -90,13 +99,23 @@ class Runner:
             raise LostClaim
         return loaded
 
-    async def _enter(self, brief: Brief, loaded: Loaded, state: TurnState | None) -> Advance:
-        plan = _plan(brief)
+    async def _enter(self, brief: Brief, state: TurnState | None) -> Advance:
+        plan, claimed, loaded = _plan(brief), brief.hold.claimed, brief.loaded
         if state is None:
-            return turn.begin(plan, await self._history(brief.request, brief.assistant))
-        ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
-        attempt = brief.claimed.grip.attempt
-        return turn.resume(plan, state, ledger, attempt=attempt, frames_beyond=brief.claimed.next > loaded.index)
+            advance = turn.begin(plan, await self._history(brief.request, brief.assistant))
+        else:
+            ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
+            found = turn.Found(
+                attempt=claimed.grip.attempt,
+                frames_beyond=claimed.next > loaded.index or claimed.went_back,
+                went_back=claimed.went_back,
+            )
+            advance = turn.resume(plan, state, ledger, found)
+        if claimed.went_back:
+            # Indices that a reader may have passed already must not carry other frames than he saw (C9).
+            voids = (data("void", None),) * max(0, claimed.reserved - claimed.next)
+            advance = replace(advance, frames=(*voids, *advance.frames))
+        return advance
 
     async def _history(self, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
         turns = assistant.effective_limits.history_turns
