@@ -102,9 +102,13 @@ class World:
         return page
 
 
-def frames(start: int, *texts: bytes, delta: bytes | None = None, ledger: dict[str, bytes] | None = None) -> Append:
+def frames(
+    start: int, *texts: bytes, delta: bytes | None = None, ledger: dict[str, bytes] | None = None, reserve: int = 0
+) -> Append:
     """An append of one frame a text."""
-    return Append(start=start, count=len(texts), payload=b"".join(texts), delta=delta, ledger=ledger or {})
+    return Append(
+        start=start, count=len(texts), payload=b"".join(texts), delta=delta, ledger=ledger or {}, reserve=reserve
+    )
 
 
 def memory_world() -> World:
