@@ -16,7 +16,7 @@ class Hold:
 
     def __init__(self, parts: Parts, job: Job, claimed: Claimed, *, since_ms: int) -> None:
         self.claimed = claimed
-        self.slept = False  # nobody renewed for longer than the lease, not even in vain
+        self._slept = False
         self._parts = parts
         self._job = job
         self._renewed_ms = since_ms
@@ -32,6 +32,11 @@ class Hold:
         return self._parts.clock.monotonic_ms() - self._renewed_ms >= self._parts.settings.lease_ms
 
     @property
+    def slept(self) -> bool:
+        """For longer than the lease this process did not even try to renew, and no renewal has succeeded since."""
+        return self._slept or self._parts.clock.monotonic_ms() - self._tried_ms > self._parts.settings.lease_ms
+
+    @property
     def request(self) -> ClaimRequest:
         """The claim as it would be made again."""
         return ClaimRequest(
@@ -44,11 +49,10 @@ class Hold:
     async def renew(self) -> Appended | Refusal:
         """Renew the lease once. Raises StoreUnavailable."""
         begun = self._parts.clock.monotonic_ms()
-        self.slept = self.slept or begun - self._tried_ms > self._parts.settings.lease_ms
-        self._tried_ms = begun
+        self._slept, self._tried_ms = self.slept, begun
         reply = await self._parts.store.renew(self.grip, self._parts.settings.lease_ms)
         if isinstance(reply, Appended):
-            self._renewed_ms, self.slept = begun, False
+            self._renewed_ms, self._slept = begun, False
         return reply
 
     async def sure(self) -> None:

@@ -110,7 +110,7 @@ class FrameWriter:
             await self.flush()
 
     async def flush(self) -> None:
-        """Wait until everything handed in is in the log. Raises LostClaim or StoreUnavailable."""
+        """Wait until everything handed in is in the log. Raises LostClaim, StoreUnavailable or what our code broke of."""
         while self._pump is not None:
             await asyncio.shield(self._pump)
         if self._broken is not None:
@@ -178,7 +178,7 @@ class FrameWriter:
                 for piece in batch:
                     if piece.done is not None and not piece.done.done():
                         piece.done.set_result(durable)
-        except (LostClaim, StoreUnavailable) as error:
+        except Exception as error:  # noqa: BLE001 - the turn waits for this task: whatever it dies of must be told
             self._break(error, batch)
         finally:
             self._pump = None

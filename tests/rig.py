@@ -109,8 +109,12 @@ class Rig:
 
     def runner(self, script: Script) -> Runner:
         """A runner whose model plays this script."""
+        return Runner(self.parts(script))
+
+    def parts(self, script: Script) -> Parts:
+        """What such a runner is built from."""
         provider = self.provider(script)
-        parts = Parts(
+        return Parts(
             store=self.store,
             records=self.records,
             assistants={"bench": self.assistant},
@@ -120,7 +124,6 @@ class Rig:
             fault=self.fault,
             settings=self.settings,
         )
-        return Runner(parts)
 
     async def begin(self, text: str, run_id: str = RUN_ID, conversation_id: str = "talk") -> TurnRequest:
         """What the route does before a turn is dispatched."""
