@@ -1,5 +1,6 @@
 """A store in this process that loses things at a given write, and a reader that was there all the time."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -63,21 +64,24 @@ class Forgetful(MemoryRunStore):
 
 
 class Reader:
-    """Takes every push: drops what it has, refuses a gap, and folds the rest."""
+    """Takes every push, or what a viewer hands out: drops what it has, refuses a gap, and folds the rest."""
 
     def __init__(self) -> None:
         self.message = Message(id="")
         self.kinds: list[str] = []
-        self.ended = False
+        self.came = asyncio.Event()
         self._ring = Ring(0)
 
     def take(self, pushed: Pushed) -> None:
         had = self._ring.end
         assert self._ring.add(pushed.end, pushed.count, pushed.payload), "a gap"
         if pushed.end > had:
-            for piece in sse.split(self._ring.since(had)):
-                index, frame = sse.decode(piece)
-                assert index == len(self.kinds)
-                self.kinds.append(frame["type"])
-                self.message = fold(self.message, frame)
-        self.ended = self.ended or pushed.ended
+            self.read(self._ring.since(had))
+
+    def read(self, chunk: bytes) -> None:
+        for piece in sse.split(chunk):
+            index, frame = sse.decode(piece)
+            assert index == len(self.kinds)
+            self.kinds.append(frame["type"])
+            self.message = fold(self.message, frame)
+        self.came.set()

@@ -38,12 +38,12 @@ def test_what_a_log_lacks_is_what_was_written_from_there() -> None:
 def test_no_more_is_kept_than_the_limit() -> None:
     """The oldest goes first, and the log of a run put back begins with what is left."""
     book = kept()
-    large = [written(index, 1, MAX_KEPT_BYTES // 2) for index in range(5, 8)]
+    large = [written(index, 2, MAX_KEPT_BYTES // 4) for index in (5, 7, 9)]
     for append in large:
         book.taken(append, None)
 
-    assert (book.since(6), book.since(7)) == (None, large[2:])
-    assert book.remains().entries == (Entry(8, 1, large[2].payload),)
+    assert (book.since(8), book.since(9)) == (None, large[2:])
+    assert book.remains().entries == (Entry(11, 2, large[2].payload),)
 
 
 def test_what_remains_is_the_state_of_what_the_store_took() -> None:
