@@ -21,7 +21,7 @@ from resp.script import Script
 
 DISK_WAIT_MS: Final = 500  # less than a command may take, and well inside the lease
 REPLICA_WAIT_MS: Final = 250  # it only has to receive: its disk matters where both servers die at once
-NUDGE_SECONDS: Final = 0.0005
+NUDGE_SECONDS: Final = 0.002
 
 Arguments = Callable[[bytes], Sequence[Part]]  # of the server's identity
 
@@ -77,6 +77,8 @@ class Disk:
         server = await self._connected()
         runs = [server.connection.run(write.script, write.keys, *write.arguments(server.identity)) for write in writes]
         replies = await asyncio.gather(*runs, return_exceptions=True)
+        # Only now, with the writes answered and so handed to the disk. Sent along with them, the server would begin to wait
+        # first and to write when something wakes it: 100 ms later.
         confirmed = await self._confirmed(server)
         for write, reply in zip(writes, replies, strict=True):
             if isinstance(reply, BaseException):
@@ -110,7 +112,7 @@ class Disk:
         return confirmed
 
     async def _nudge(self, waiting: "asyncio.Future[Reply]") -> None:
-        # An idle server writes to disk in the background and looks at the result when something else wakes it: by itself
+        # The disk is written to in the background, and an idle server looks for the result when something wakes it: by itself
         # ten times a second. Asked for anything, it looks at once.
         pause = NUDGE_SECONDS
         with suppress(StoreUnavailable):

@@ -46,7 +46,7 @@ class Kept:
             self._state, self._index = state, self.next
         if state is not None and state.phase == "open":
             self._ledger.clear()  # the step is closed, its calls are history
-        else:
+        elif append.ledger:
             self._ledger.update(append.ledger)
 
     def since(self, index: int) -> list[Append] | None:
@@ -75,8 +75,10 @@ class Kept:
 
 
 def _weight(append: Append) -> int:
-    ledger = sum(map(len, append.ledger.values()))
-    return APPEND_BYTES + len(append.payload) + len(append.delta or b"") + ledger
+    weight = APPEND_BYTES + len(append.payload)
+    if append.delta is not None or append.ledger:  # few are
+        weight += len(append.delta or b"") + sum(map(len, append.ledger.values()))
+    return weight
 
 
 def _from(append: Append, index: int) -> Append:

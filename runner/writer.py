@@ -188,8 +188,11 @@ class FrameWriter:
         if self._doubted:
             self._doubted = False
             return []
-        ends = (at + 1 for at, piece in enumerate(self._unsent) if piece.boundary is not None or piece.durable)
-        end = next(ends, len(self._unsent))
+        end = len(self._unsent)
+        for at, piece in enumerate(self._unsent):
+            if piece.boundary is not None or piece.durable:
+                end = at + 1
+                break
         batch, self._unsent = self._unsent[:end], self._unsent[end:]
         return batch
 
@@ -221,7 +224,11 @@ class FrameWriter:
         due = [append]
         while True:
             first = due[0]
-            reply = await patiently(self._parts, partial(self._append, first))
+            try:
+                reply = await self._append(first)
+            except StoreUnavailable:
+                # The write may have happened. The same again is refused by its index then, and answers as the first.
+                reply = await patiently(self._parts, partial(self._append, first))
             if isinstance(reply, Refusal) and reply is not Refusal.MISSING:
                 raise LostClaim  # fenced or closed: not ours to write any more
             if isinstance(reply, Refusal) or reply.next != first.start + first.count:
