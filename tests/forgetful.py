@@ -13,17 +13,23 @@ from engine.fold import fold
 from frames import sse
 from frames.ring import Ring
 from protocol.checkpoint import Message
+from protocol.errors import StoreUnavailable
 from protocol.log import Pushed
 from tests.rig import RUN_ID, StillClock
 
 
 @dataclass
 class Forgetful(MemoryRunStore):
-    """Before write number `at`, `lose` is called, once. `history` is what it held before each write since the claim."""
+    """Before write number `at`, `lose` is called, once. `history` is what it held before each write since the claim.
+
+    `silent` is how many writes from there on are not answered; with `written` they happen all the same.
+    """
 
     clock: StillClock
     at: int = 10_000
     lose: Callable[["Forgetful"], None] = lambda _: None
+    silent: int = 0
+    written: bool = False
     writes: int = 0
     history: list[MemoryRun] = field(default_factory=list)
 
@@ -60,6 +66,11 @@ class Forgetful(MemoryRunStore):
             self.history.append(deepcopy(self._runs[RUN_ID]))
         if number == self.at:
             self.lose(self)
+        if number >= self.at and self.silent:
+            self.silent -= 1
+            if self.written:
+                await write()
+            raise StoreUnavailable
         return await write()
 
 

@@ -10,7 +10,7 @@ from checkpoints.redis import RedisRunStore
 from frames.hub import Hub
 from frames.redis import RedisFrameSource
 from protocol.turn import SliceResult
-from providers.script import parse_script
+from providers.script import Script, parse_script
 from records.records import Records
 from records.values import Key, Span
 from resp.address import Address
@@ -46,6 +46,7 @@ class Scene:
     client: Client
     hub: Hub
     rig: Rig
+    script: Script = SCRIPT
     at: dict[int, Happening] = field(default_factory=dict)
     reader: Reader = field(default_factory=Reader)
     _word: int = 0
@@ -66,7 +67,7 @@ class Scene:
     async def attempt(self, number: int = 1) -> SliceResult:
         self._word = 0
         job = Job(run_id=RUN_ID, order=Order(1, 1, number), mode="workflow")
-        return await self.rig.runner(SCRIPT).run(job, asyncio.Event())
+        return await self.rig.runner(self.script).run(job, asyncio.Event())
 
     async def last_attempt(self) -> SliceResult:
         """By somebody new, as soon as it may."""
@@ -91,18 +92,18 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene_at(address: Address, *, replicas: int = 0) -> AsyncIterator[Scene]:
+async def scene_at(address: Address, *, script: Script = SCRIPT) -> AsyncIterator[Scene]:
     """A run that has begun. Afterwards no task is left of it."""
     before = asyncio.all_tasks()
     async with proxied(address) as proxy, await Records.in_memory() as records:
         client, push = Client(proxy.address, bounds=_PROMPT), PushConnection(proxy.address, bounds=_PROMPT)
-        store = RedisRunStore(client, push, replicas=replicas)
+        store = RedisRunStore(client, push)
         rig = Rig(records=records, clock=StillClock(), store=store)
         rig.settings = RunnerSettings(lease_ms=500, renew_ms=20)
         hub = Hub(RedisFrameSource(client, push), round_seconds=0.05)
-        scene = Scene(proxy, client, hub, rig)
+        scene = Scene(proxy, client, hub, rig, script)
         rig.pace = scene.pace
-        await rig.begin(SCRIPT.input)
+        await rig.begin(script.input)
         try:
             yield scene
         finally:

@@ -10,10 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from protocol.turn import SliceResult
+from runner.parts import no_fault
 from tests.replication import replicated
+from tests.rig import RUN_ID
 from tests.scene import KINDS, Scene, scene_at
 from tests.servers import Server, running_server
 from tests.stores import client_at
+from tests.unit.test_lost_and_found import script_of
 
 Trouble = Callable[[Scene, Server], None]
 
@@ -167,3 +170,34 @@ async def test_a_replica_that_lacks_the_last_words_takes_over(*, lives: bool) ->
             # The reader had 25 frames, of which the replica lacked ten.
             voids = ["data-void"] * (4 + 512 - 25)
             assert kinds == [*KINDS[:25], *voids, "data-recovering", "reset-step", *KINDS[4:]]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["at once", "one by one"])
+@pytest.mark.parametrize("lives", [True, False], ids=["the executor lives", "the executor dies, too"])
+async def test_a_server_killed_once_a_step_is_asked_repeats_no_call(*, lives: bool, together: bool) -> None:
+    """C1, C9, LAW-P3"""
+    with running_server("valkey", append_only=True) as server:
+        async with scene_at(server.address, script=script_of("parallel_tools")) as scene:
+            scene.rig.parallel_tools = together
+
+            async def fail(point: str) -> None:
+                if point == "boundary:asked":
+                    server.lose_power(server.file_size())
+                    server.start()
+                    if not lives:
+                        raise asyncio.CancelledError
+
+            scene.rig.fault = fail
+            watching = asyncio.create_task(scene.watch())
+            executor = asyncio.create_task(scene.attempt())
+            await asyncio.wait([executor])
+            scene.rig.fault = no_fault
+            if not lives:
+                await scene.last_attempt()
+            await watching
+
+            kinds = await scene.check()
+            assert "reset-step" not in kinds
+            # What was never begun for sure is begun; what may have been is told as unknown.
+            assert scene.rig.outside.effects == ([f"{RUN_ID}:1.2"] if lives else [])
+            assert kinds.count("tool-output-error") == (0 if lives else 1)

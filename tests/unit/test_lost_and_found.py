@@ -35,11 +35,13 @@ async def attempt(rig: Rig, script: Script, number: int = 1) -> SliceResult:
     return await rig.runner(script).run(job, asyncio.Event())
 
 
-async def play(name: str, at: int, lose: Lose) -> Forgetful:
+async def play(
+    name: str, at: int = 10_000, lose: Lose = lambda _: None, *, silent: int = 0, written: bool = False
+) -> Forgetful:
     """One turn with one loss. P1, P2 and P3 are checked for a reader that saw everything."""
     async with await Records.in_memory() as records:
         clock = StillClock()
-        store, reader, script = Forgetful(clock, at, lose), Reader(), script_of(name)
+        store, reader, script = Forgetful(clock, at, lose, silent, written), Reader(), script_of(name)
         rig = Rig(records=records, clock=clock, store=store)
         await rig.begin(script.input)
         await store.subscribe(RUN_ID, reader.take)
@@ -63,7 +65,7 @@ def undisturbed(name: str) -> list[str]:
 
 
 async def writes_of(name: str) -> int:
-    return (await play(name, 10_000, lambda _: None)).writes
+    return (await play(name)).writes
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,6 +77,14 @@ async def test_a_tail_lost_at_any_write_is_written_again(name: str) -> None:
             page = await store.read(RUN_ID, 0, 1 << 30)
             assert page is not None
             assert page.first == 0
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["written", "not written"])
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_write_that_is_not_answered_is_made_once(name: str, *, written: bool) -> None:
+    """FR18: wherever that happens, and twice in a row; the model is not asked again."""
+    for at in range(await writes_of(name)):
+        await play(name, at, silent=2, written=written)
 
 
 @pytest.mark.parametrize("name", NAMES)

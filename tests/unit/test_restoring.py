@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import pytest
@@ -10,12 +10,16 @@ from sqlalchemy import Connection, update
 
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Claimed, ClaimRequest, Grip, Order, Refusal, Remains
-from protocol.errors import TurnkeepError
+from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import SliceResult
 from records.records import Records
 from records.schema import conversations
 from records.values import Run, Settlement
+from runner.observe import Silent
+from runner.port import Job
 from runner.restore import end_missing
+from runner.turn import Runner
+from tests.forgetful import Forgetful
 from tests.rig import NOW_MS, RUN_ID, Rig, StillClock
 from tests.unit.test_lost_and_found import attempt, script_of
 
@@ -184,3 +188,55 @@ async def test_a_run_on_another_process_memory_is_not_ended(records: Records) ->
     await records.mark_memory(RUN_ID)
 
     assert await end_missing(flushed.rig.parts(SCRIPT), RUN_ID) == SliceResult(outcome="stale")
+
+
+async def test_a_store_that_lost_the_seal_gets_it_again(records: Slow) -> None:
+    """C3, C24: nobody has the answer then but its executor."""
+    flushed = await Flushed.begun(records)
+    flushed.rig.settings = replace(flushed.rig.settings, records_patience_ms=0)
+    settle, times = records.settle, iter(range(2))
+
+    async def lose(point: str) -> None:
+        if point == "stored" and next(times) == 0:
+            flushed.store._runs.clear()
+            records.settle = settle  # type: ignore[method-assign] # the database is back
+
+    async def away(run_id: str, settlement: Settlement) -> bool:
+        raise TurnkeepError("unavailable", f"The database does not answer for {run_id}, {settlement.status}.")
+
+    records.settle = away  # type: ignore[method-assign] # the database is away
+    flushed.rig.fault = lose
+    result = await attempt(flushed.rig, SCRIPT)
+
+    kinds = [frame["type"] for frame in await flushed.rig.frames()]
+    run = await records.run(RUN_ID)
+    assert run is not None
+    assert (result.status, run.status, kinds[-1]) == ("completed", "completed", "finish")
+
+
+async def test_a_store_that_stays_away_leaves_the_run_to_the_next_attempt(records: Slow) -> None:
+    """FR18, LAW-P1: said aloud, and ended well by who comes when it is back."""
+    flushed = await Flushed.begun(records)
+    rig, told = flushed.rig, Told()
+    rig.settings = replace(rig.settings, store_patience_ms=0)
+    store = Forgetful(rig.clock, at=3, silent=2)
+    store._runs, rig.store = flushed.store._runs, store
+    parts = replace(rig.parts(SCRIPT), observer=told)
+
+    with pytest.raises(StoreUnavailable):
+        await Runner(parts).run(Job(run_id=RUN_ID, order=Order(1, 1, 1), mode="workflow"), asyncio.Event())
+    rig.clock.now += rig.settings.lease_ms + 1
+    result = await attempt(rig, SCRIPT, 2)
+
+    assert told.troubles == ["the store stayed away, another attempt has to go on"]
+    assert (result.status, (await rig.frames())[-1]["type"]) == ("completed", "finish")
+
+
+class Told(Silent):
+    """Remembers what troubles there were."""
+
+    def __init__(self) -> None:
+        self.troubles: list[str] = []
+
+    def trouble(self, run_id: str, what: str) -> None:
+        self.troubles.append(what)
