@@ -66,7 +66,7 @@ class Disk:
                 writes, self._waiting = self._waiting, []
                 try:
                     await self._write_together(writes)
-                except (StoreUnavailable, ReplyError) as error:
+                except Exception as error:  # noqa: BLE001 - whoever waits for this task must hear of whatever it was
                     _fail(writes, error)
         finally:
             self._pump = None
@@ -79,7 +79,8 @@ class Disk:
         replies = await asyncio.gather(*runs, return_exceptions=True)
         # Only now, with the writes answered and so handed to the disk. Sent along with them, the server would begin to wait
         # first and to write when something wakes it: 100 ms later.
-        confirmed = await self._confirmed(server)
+        written = any(not isinstance(reply, BaseException) for reply in replies)
+        confirmed = written and await self._confirmed(server)
         for write, reply in zip(writes, replies, strict=True):
             if isinstance(reply, BaseException):
                 _fail([write], reply)
@@ -103,8 +104,11 @@ class Disk:
             try:
                 local, _ = await waiting
                 confirmed = bool(local)
-            except ReplyError:
-                server.tells = False
+            except ReplyError as error:
+                confirmed = "replica" not in str(
+                    error
+                )  # else it was a primary a moment ago, and cannot confirm any more
+                server.tells = not confirmed
             finally:
                 nudging.cancel()
         if self._replicas and confirmed:

@@ -101,3 +101,19 @@ async def test_a_claim_without_its_replica_is_none(keys: Keys) -> None:
             await store.open("run", b"request")
             with pytest.raises(StoreUnavailable):
                 await store.claim("run", CLAIM)
+
+
+async def test_a_server_that_was_a_replica_for_a_while_is_not_believed_since(keys: Keys) -> None:
+    """S17: that it refuses to write says nothing about its file."""
+    with running_server("valkey", append_only=True) as server:
+        async with world_at(server.address, keys) as world, client_at(server.address) as direct:
+            grip = (await world.running()).grip
+            await direct.execute("REPLICAOF", "127.0.0.1", 1)
+            with pytest.raises(StoreUnavailable, match="replica"):
+                await world.store.append(grip, frames(0, b"a", reserve=600))
+            await direct.execute("REPLICAOF", "NO", "ONE")
+            await direct.execute("CONFIG", "SET", "appendfsync", "no")
+
+            written = await world.store.append(grip, frames(0, b"a", reserve=600))
+
+            assert written == Appended(1, stop=False, durable=False)
