@@ -103,7 +103,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 client=client,
                 push=push,
                 keys=keys,
-                store=RedisRunStore(client, push, keys=keys),
+                store=RedisRunStore(client, push, keys=keys, replicas=settings.redis_replicas),
                 records=records,
                 assistants=_assistants(settings),
                 scripts=scripts,
