@@ -112,7 +112,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 client=client,
                 push=push,
                 keys=keys,
-                store=RedisRunStore(client, push, keys=keys),
+                store=RedisRunStore(client, push, keys=keys, replicas=settings.redis_replicas),
                 outbox=RedisOutbox(client, keys),
                 records=records,
                 alerts=alerts,

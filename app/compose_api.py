@@ -35,7 +35,7 @@ _SECRET_BYTES = 32
 @asynccontextmanager
 async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher]]:
     """The application and who executes its turns."""
-    memory_store = MemoryRunStore(core.clock)
+    memory_store = MemoryRunStore(core.clock, durable=False)
     primary = Place(store=core.store, hub=Hub(RedisFrameSource(core.client, core.push, keys=core.keys)), durable=True)
     memory = Place(store=memory_store, hub=Hub(memory_store), durable=False)
     workflows = _workflows(core.settings)

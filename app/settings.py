@@ -72,6 +72,12 @@ class Settings(BaseModel):
         "TURNKEEP_REDIS_URL", "redis://127.0.0.1:6379/0", "Redis or Valkey", r"^(redis|rediss|unix)://\S+$"
     )
     redis_prefix: str = text("TURNKEEP_REDIS_PREFIX", "turnkeep", "first word of every key", r"^[A-Za-z0-9_-]{1,32}$")
+    redis_replicas: int = number(
+        "TURNKEEP_REDIS_REPLICAS",
+        0,
+        "replicas that must have a durable write before it counts; needed for failovers",
+        (0, 5),
+    )
     retention_seconds: int = number(
         "TURNKEEP_RETENTION_SECONDS", 86_400, "life of a run's log after its end", (60, 2_592_000)
     )

@@ -14,8 +14,9 @@ from typing import Final
 from app.clock import SystemClock
 from bench.report import Row, Section, compared
 from bench.runs import claimed_runs
+from checkpoints.budget import RESERVE_AHEAD
 from checkpoints.memory import MemoryRunStore
-from checkpoints.port import Append, Claimed, Grip, RunStore
+from checkpoints.port import Append, Claimed, Grip, Loaded, Order, RunStore
 from engine import calls, checkpoint, step, turn
 from engine.values import Advance, Plan, Turn
 from frames import sse
@@ -27,7 +28,10 @@ from protocol.json import JsonObject
 from protocol.model import ModelEvent, Stopped, TextDelta, ToolInputDelta
 from providers.stub import StubProvider
 from records.records import Records
+from runner.hold import Hold
+from runner.kept import Kept
 from runner.parts import Chosen, Parts
+from runner.port import Job
 from runner.writer import FrameWriter
 
 WORDS: Final = " the next few words"
@@ -221,8 +225,11 @@ async def _append_each(store: MemoryRunStore, grip: Grip, count: int) -> None:
 
 
 async def _put(parts: Parts, grip: Grip, count: int, *, together: int) -> None:
-    claimed = Claimed(grip=grip, next=0, stop=False, room=1 << 30)
-    writer = FrameWriter(parts, claimed, on_stop=_nothing, on_trouble=_nothing)
+    claimed = Claimed(grip=grip, next=0, stop=False, room=1 << 30, reserved=RESERVE_AHEAD)
+    job = Job(run_id=grip.run_id, order=Order(1, 1, 1), mode="inline")
+    kept = Kept(claimed, Loaded(request=b"", deltas=(), index=0, ledger={}), None)
+    hold = Hold(parts, job, claimed, since_ms=parts.clock.monotonic_ms())
+    writer = FrameWriter(parts, hold, kept, on_stop=_nothing, on_trouble=_nothing)
     for _ in range(count // together):
         for _ in range(together):
             writer.put((DELTA,))

@@ -1,9 +1,11 @@
--- Take a run over: KEYS meta, seal. ARGV owner, mode, lease ms, max claims, generation, slice, activity attempt.
--- Returns {'claimed', attempt, next, stop, bytes in the log, seal or false} or {refusal, remaining lease, final status}.
+-- Take a run over: KEYS meta, seal. ARGV owner, mode, lease ms, max claims, generation, slice, activity attempt, server, ahead.
+-- Returns {'claimed', attempt, next, stop, bytes in the log, seal or false, reserved, 1 where the server is another one}
+-- or {refusal, remaining lease, final status}.
 --
 -- Check and take-over in one step: of two executors that see the same lapsed lease only one may win. Time is the
 -- server's, the only clock that all executors share.
-local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'claims', 'generation', 'slice', 'activity', 'status')
+local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'claims', 'generation', 'slice', 'activity', 'status',
+  'reserved', 'server')
 local state, owner, lease, claims = run[1], run[2], tonumber(run[3]), tonumber(run[4])
 if not state then
   return {'missing', 0, ''}
@@ -43,4 +45,13 @@ local attempt = redis.call('HINCRBY', KEYS[1], 'attempt', 1)
 redis.call('HSET', KEYS[1], 'state', state, 'grip', attempt .. ':' .. ARGV[1], 'owner', ARGV[1], 'mode', ARGV[2],
   'released', '', 'lease', now + ARGV[3], 'claims', claims, 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7], 'serial', 0)
 local counters = redis.call('HMGET', KEYS[1], 'next', 'stop', 'bytes')
-return {'claimed', attempt, tonumber(counters[1]), tonumber(counters[2]), tonumber(counters[3]), redis.call('GET', KEYS[2])}
+local following, reserved, another = tonumber(counters[1]), tonumber(run[9]) or 0, run[10] and run[10] ~= ARGV[8]
+
+-- A server that is not the one of the reservation may lack what readers saw up to there (C9). The old reservation stands
+-- until the log has passed it: were it renewed here, a claimant that dies before that would hide the loss from the next.
+if not another then
+  reserved = math.max(reserved, following + ARGV[9])
+  redis.call('HSET', KEYS[1], 'reserved', reserved, 'server', ARGV[8])
+end
+return {'claimed', attempt, following, tonumber(counters[2]), tonumber(counters[3]), redis.call('GET', KEYS[2]), reserved,
+  another and 1 or 0}

@@ -7,10 +7,10 @@ and stop watchers are called inside the write that concerns them.
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from checkpoints.budget import MAX_LOG_BYTES, RESERVE_BYTES
+from checkpoints.budget import RESERVE_AHEAD, Budget
+from checkpoints.memory_run import MemoryRun, put_back
 from checkpoints.port import (
     Append,
     Appended,
@@ -21,50 +21,26 @@ from checkpoints.port import (
     Order,
     Refusal,
     Refused,
+    Remains,
     RunView,
     Sealed,
 )
 from protocol.clock import Clock
 from protocol.log import Entry, Page, Pushed
 
-_NEVER = Order(0, 0, 0)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Run:
-    request: bytes
-    state: str = "open"
-    mode: str = ""
-    status: str = ""
-    attempt: int = 0
-    owner: str = ""
-    held: bool = False  # claimed and not released
-    lease_until: int = 0
-    order: Order = _NEVER
-    claims: int = 0
-    stop: bool = False
-    next: int = 0
-    size: int = 0
-    entries: list[Entry] = field(default_factory=list)
-    deltas: list[bytes] = field(default_factory=list)
-    delta_at: tuple[int, int] = (0, 0)  # index and attempt of the newest delta
-    ledger: dict[str, bytes] = field(default_factory=dict)
-    committed: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    seal: bytes | None = None
-    sealed_by: int = 0
-
-    def appended(self) -> Appended:
-        return Appended(self.next, self.stop)
-
 
 class MemoryRunStore:
-    """RunStore and FrameSource over plain dictionaries. Sizes in bytes, for each run's log."""
+    """RunStore and FrameSource over plain dictionaries.
 
-    def __init__(self, clock: Clock, *, max_log_bytes: int = MAX_LOG_BYTES, reserve_bytes: int = RESERVE_BYTES) -> None:
+    `durable` is what it says of durable writes: tests take it for a server, a process that has no other store says no.
+    """
+
+    def __init__(self, clock: Clock, *, budget: Budget | None = None, durable: bool = True) -> None:
+        self.server = "here"  # tests let another one take its place
         self._clock = clock
-        self._max_log_bytes = max_log_bytes
-        self._reserve_bytes = reserve_bytes
-        self._runs: dict[str, _Run] = {}
+        self._durable = durable
+        self._budget = budget or Budget()
+        self._runs: dict[str, MemoryRun] = {}
         self._expiries: list[tuple[int, str]] = []
         self._listeners: dict[str, Callable[[Pushed], None]] = {}
         self._stop_watchers: dict[str, Callable[[], None]] = {}
@@ -72,7 +48,7 @@ class MemoryRunStore:
     async def open(self, run_id: str, request: bytes) -> bool:
         if self._run(run_id) is not None:
             return False
-        self._runs[run_id] = _Run(request=request)
+        self._runs[run_id] = MemoryRun(request=request)
         return True
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
@@ -92,11 +68,35 @@ class MemoryRunStore:
         run.lease_until = self._clock.monotonic_ms() + claim.lease_ms
         if run.state == "open":
             run.state = "running"
-        grip = Grip(run_id, run.attempt, claim.owner)
-        room = max(0, self._max_log_bytes - self._reserve_bytes - run.size)
-        return Claimed(grip=grip, next=run.next, stop=run.stop, room=room, sealed=run.seal)
+        went_back = run.server not in ("", self.server)
+        if not went_back:
+            run.server, run.reserved = self.server, max(run.reserved, run.next + RESERVE_AHEAD)
+        return self._claimed(run_id, run, went_back=went_back)
 
-    def _refuse_claim(self, run: _Run, claim: ClaimRequest) -> Refused | None:
+    async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
+        run = self._run(grip.run_id)
+        if run is not None and (run.owner != grip.owner or not run.held):
+            return Refusal.FENCED
+        if run is not None and run.seal is not None:
+            return Refusal.CLOSED
+        lease_until = self._clock.monotonic_ms() + claim.lease_ms
+        restored = put_back(grip, claim, remains, run, lease_until)
+        restored.server, restored.reserved = self.server, remains.next + RESERVE_AHEAD
+        self._runs[grip.run_id] = restored
+        return self._claimed(grip.run_id, restored, went_back=False)
+
+    def _claimed(self, run_id: str, run: MemoryRun, *, went_back: bool) -> Claimed:
+        return Claimed(
+            grip=Grip(run_id, run.attempt, run.owner),
+            next=run.next,
+            stop=run.stop,
+            room=self._budget.room(run.size),
+            sealed=run.seal,
+            reserved=run.reserved,
+            went_back=went_back,
+        )
+
+    def _refuse_claim(self, run: MemoryRun, claim: ClaimRequest) -> Refused | None:
         if run.state == "ended":
             return Refused(why=Refusal.ENDED, status=run.status)
         if claim.order.key < run.order.key:
@@ -127,10 +127,13 @@ class MemoryRunStore:
             return run
         if run.seal is not None:
             return Refusal.CLOSED
-        refused = self._misfit(run, append, self._max_log_bytes - self._reserve_bytes)
-        if refused is None:
-            self._write(grip, run, append)
-        return refused or run.appended()
+        refused = self._misfit(run, append, self._budget.room(0))
+        if refused is not None:
+            return refused
+        self._write(grip, run, append)
+        if append.reserve:
+            run.reserved, run.server = append.reserve, self.server
+        return Appended(run.next, run.stop, self._durable or not append.reserve)
 
     async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
         run = self._held(grip)
@@ -138,7 +141,7 @@ class MemoryRunStore:
             return run
         if run.seal is None:
             first_stop = Refusal.STOP_FIRST if run.stop and not stop_seen else None
-            refused = first_stop or self._misfit(run, append, self._max_log_bytes)
+            refused = first_stop or self._misfit(run, append, self._budget.log_bytes)
             if refused is not None:
                 return refused
             self._write(grip, run, append)
@@ -146,14 +149,14 @@ class MemoryRunStore:
             run.seal = seal
             run.sealed_by = grip.attempt
             run.claims = 0
-        return Sealed(next=run.next, seal=run.seal, ours=run.sealed_by == grip.attempt)
+        return Sealed(next=run.next, seal=run.seal, ours=run.sealed_by == grip.attempt, durable=self._durable)
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal:
         run = self._held(grip)
         if isinstance(run, Refusal):
             return run
         if run.seal is None:
-            raise RuntimeError("finish before seal")
+            return Refusal.UNSEALED
         if run.state == "ended" or append.start != run.next:
             return run.appended()
         self._write(grip, run, append)  # whatever its size: a run that cannot end is worse than a log that is too long
@@ -209,7 +212,8 @@ class MemoryRunStore:
             if entries and room < 0:
                 break
             entries.append(entry)
-        return Page(entries=tuple(entries), next=run.next, first=0, ended=run.state == "ended")
+        first = run.entries[0].end - run.entries[0].count if run.entries else run.next
+        return Page(entries=tuple(entries), next=run.next, first=first, ended=run.state == "ended")
 
     async def ledger(self, run_id: str) -> dict[str, bytes]:
         run = self._run(run_id)
@@ -228,12 +232,12 @@ class MemoryRunStore:
     def on_lost(self, callback: Callable[[], None]) -> None:
         """Nothing is ever lost between two dictionaries: the callback is not kept."""
 
-    def _run(self, run_id: str) -> _Run | None:
+    def _run(self, run_id: str) -> MemoryRun | None:
         while self._expiries and self._expiries[0][0] <= self._clock.monotonic_ms():
             self._runs.pop(heappop(self._expiries)[1], None)
         return self._runs.get(run_id)
 
-    def _held(self, grip: Grip) -> _Run | Refusal:
+    def _held(self, grip: Grip) -> MemoryRun | Refusal:
         run = self._run(grip.run_id)
         if run is None:
             return Refusal.MISSING
@@ -243,15 +247,15 @@ class MemoryRunStore:
         return run
 
     @staticmethod
-    def _misfit(run: _Run, append: Append, limit: int) -> Appended | Refusal | None:
+    def _misfit(run: MemoryRun, append: Append, limit: int) -> Appended | Refusal | None:
         if append.start != run.next:
             return run.appended()
         return Refusal.FULL if append.count and run.size + len(append.payload) > limit else None
 
-    def _lease(self, run: _Run) -> int:
+    def _lease(self, run: MemoryRun) -> int:
         return max(0, run.lease_until - self._clock.monotonic_ms())
 
-    def _view(self, run: _Run) -> RunView:
+    def _view(self, run: MemoryRun) -> RunView:
         return RunView(
             state=run.state,
             mode=run.mode,
@@ -264,7 +268,7 @@ class MemoryRunStore:
             order=run.order,
         )
 
-    def _write(self, grip: Grip, run: _Run, append: Append) -> None:
+    def _write(self, grip: Grip, run: MemoryRun, append: Append) -> None:
         boundary = (append.start + append.count, grip.attempt)
         if append.delta is not None and not self._repeats(run, append, boundary):
             run.deltas.append(append.delta)
@@ -278,7 +282,7 @@ class MemoryRunStore:
             self._push(Pushed(grip.run_id, run.next, append.count, append.payload))
 
     @staticmethod
-    def _repeats(run: _Run, append: Append, boundary: tuple[int, int]) -> bool:
+    def _repeats(run: MemoryRun, append: Append, boundary: tuple[int, int]) -> bool:
         # Without frames the index does not tell a repeat after a lost reply from a new write: the bytes do.
         return append.count == 0 and run.delta_at == boundary and bool(run.deltas) and run.deltas[-1] == append.delta
 

@@ -6,8 +6,8 @@ become visible at once or not at all (C2). `tests/contract/test_run_store.py` ru
 A run is `open` → `running` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
 
 Laws
- S1  `open` creates a run once; a second `open` changes nothing and says so. Nothing else creates keys: on a run that was
-     never opened (or was erased) every other call answers MISSING, and writes nothing (C5).
+ S1  `open` creates a run once; a second `open` changes nothing and says so. Nothing but it and `restore` creates keys: on a
+     run that was never opened (or was erased) every other call answers MISSING, and writes nothing (C5).
  S2  `claim` on a live lease of another owner is BUSY and tells the remaining lease; after the lease lapsed or was released
      the next claim wins. Every won claim has a higher attempt than all before it. The same owner may claim again and wins.
  S3  A claim whose order is lower than the highest order ever won is STALE, whatever the lease (C4).
@@ -24,12 +24,21 @@ Laws
      the sealer has not seen (`stop_seen` false) it answers STOP_FIRST and seals nothing (C3); at another index it seals
      nothing and answers Appended with the index it expects.
  S12 After the seal `append` answers CLOSED; `finish` appends the tail, marks the run ended, and is the last write. A second
-     `finish` changes nothing. Retention counts from it; before it no key of the run expires (C7).
+     `finish` changes nothing. Retention counts from it; before it no key of the run expires (C7). Before the seal it answers
+     UNSEALED and writes nothing: the store went back to before it.
  S13 `release` gives up the lease and, in the same write, stores the slice's result under (generation, slice); `committed`
      returns it (C17). The released grip writes no more; releasing again is harmless.
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
+ S17 Claims, restores, seals and appends with `reserve` are durable: on disk, and on a replica where so configured, before they
+     are answered, as far as the server can tell. A claim or a restore that is not confirmed raises; the other two answer
+     `durable` false.
+ S18 A claim on a server that is not the one of the newest reservation (restarted, failed over) says `went_back`, and repeats
+     the index reserved there, until an append with `reserve` was taken (C9).
+ S19 `restore` puts a run back as its executor knows it, with a higher attempt: one that is missing, or one whose newest owner
+     is the caller. Else it answers FENCED, after the seal CLOSED, and writes nothing. Readers before its first entry find
+     that the log begins there; a stop once recorded stays recorded (C5).
  S23 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
 """
 
@@ -38,7 +47,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from protocol.log import Page
+from protocol.log import Entry, Page
 from protocol.turn import Transport
 
 
@@ -54,6 +63,7 @@ class Refusal(Enum):
     EXHAUSTED = "exhausted"
     ENDED = "ended"
     STOP_FIRST = "stop_first"
+    UNSEALED = "unsealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,8 @@ class Claimed:
     """A won claim. `next` is the index the log expects; `stop` that a stop is recorded; `sealed` the seal where one exists.
 
     `room` is how many bytes of frames the log still takes from `append`: an executor ends the turn in good order before
-    the log refuses it (S9).
+    the log refuses it (S9). Frames up to `reserved` may be appended; beyond it an append with `reserve` comes first. With
+    `went_back` readers may have seen frames from `next` up to there that this store does not know (S18).
     """
 
     grip: Grip
@@ -102,6 +113,8 @@ class Claimed:
     stop: bool
     room: int
     sealed: bytes | None = None
+    reserved: int = 0
+    went_back: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +140,8 @@ class Loaded:
 class Append:
     """One write. `payload` holds `count` finished frames, the first with index `start`.
 
-    `ledger` maps "<step>.<ordinal>" to its newest entry.
+    `ledger` maps "<step>.<ordinal>" to its newest entry. `reserve` other than 0 makes the write durable (S17) and reserves
+    the indices before it: whatever becomes of the store, no reader has seen one beyond (C9).
     """
 
     start: int
@@ -135,14 +149,35 @@ class Append:
     payload: bytes = b""
     delta: bytes | None = None
     ledger: dict[str, bytes] = field(default_factory=dict)
+    reserve: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """What an executor knows of its run. `base` is the newest checkpoint, whole; `index` the position of its boundary.
+
+    `entries` are the log's last ones, without a gap up to `next`; `ledger` holds what was written since the boundary.
+    """
+
+    request: bytes
+    base: bytes | None
+    index: int
+    ledger: dict[str, bytes]
+    entries: tuple[Entry, ...]
+    next: int
+    stop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """`next` is the index the log expects now: start + count, or another where the caller and the log differ."""
+    """`next` is the index the log expects now: start + count, or another where the caller and the log differ.
+
+    `durable` false: a write that asked for it was made, and the disk did not confirm it in time.
+    """
 
     next: int
     stop: bool
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +187,7 @@ class Sealed:
     next: int
     seal: bytes
     ours: bool
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +213,10 @@ class RunStore(Protocol):
         ...
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused: ...
+
+    async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
+        """Put a lost run back; its caller has asked the records whether it still lives (S19, C5)."""
+        ...
 
     async def load(self, grip: Grip) -> Loaded | Refusal: ...
 

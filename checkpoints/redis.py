@@ -1,15 +1,17 @@
 """A run store in Redis or Valkey: each write is one script, each script one step for everybody.
 
-The scripts beside this module name the interleaving each prevents. What the store itself adds: a claim is on disk before it
-is used, where the server can tell; a stop is heard through the push connection. It repeats nothing: where a reply is lost it
+The scripts beside this module name the interleaving each prevents. What the store itself adds: claims, boundaries and seals
+are on disk before they are answered, where the server can tell; a stop is heard through the push connection. It repeats nothing: where a reply is lost it
 raises StoreUnavailable, and the caller goes on from the index the log answers next.
 """
 
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
-from checkpoints.budget import MAX_LOG_BYTES, RESERVE_BYTES
+from checkpoints.budget import RESERVE_AHEAD, Budget
+from checkpoints.disk import Disk
 from checkpoints.port import (
     Append,
     Appended,
@@ -20,14 +22,14 @@ from checkpoints.port import (
     Order,
     Refusal,
     Refused,
+    Remains,
     RunView,
     Sealed,
 )
 from protocol.errors import StoreUnavailable
 from protocol.log import Page
 from resp.client import Client
-from resp.connection import Connection, Part, Reply
-from resp.errors import ReplyError
+from resp.connection import Part, Reply
 from resp.keys import Keys
 from resp.log import read_page
 from resp.push import PushConnection
@@ -36,6 +38,7 @@ from resp.script import load_script
 _HERE = Path(__file__).parent
 _OPEN = load_script(_HERE / "open.lua")
 _LOAD = load_script(_HERE / "load.lua")
+_RESTORE = load_script(_HERE / "restore.lua")
 WRITE = load_script(_HERE / "write.lua")
 # A server out of memory takes no new runs and no more frames, but runs must be able to end, and to be stopped or taken over
 # until they do (C13). What these write is small.
@@ -46,15 +49,22 @@ _RELEASE = load_script(_HERE / "release.lua", flags="allow-oom")
 _STOP = load_script(_HERE / "stop.lua", flags="allow-oom")
 
 _NO_LIMIT = 1 << 53  # bytes; the largest integer Lua counts exactly
-_DISK_WAIT_MS = 500  # for a claim to reach the disk: less than a command may take, and well inside the lease
 
 _VIEWED = (
     "state", "mode", "status", "attempt", "next", "stop", "claims", "generation", "slice", "activity", "lease",
 )  # fmt: skip
 
 
+class _Call(NamedTuple):
+    keys: list[str]
+    arguments: tuple[Part, ...]
+
+
 class RedisRunStore:
-    """RunStore over one client and one push connection. Sizes in bytes, for each run's log."""
+    """RunStore over one client and one push connection.
+
+    `replicas` is how many replicas must have received a durable write: a failover then loses none. 0 trusts one server's disk.
+    """
 
     def __init__(
         self,
@@ -62,17 +72,15 @@ class RedisRunStore:
         push: PushConnection,
         *,
         keys: Keys | None = None,
-        max_log_bytes: int = MAX_LOG_BYTES,
-        reserve_bytes: int = RESERVE_BYTES,
+        budget: Budget | None = None,
+        replicas: int = 0,
     ) -> None:
         self._client = client
-        # Claims wait for the disk and a connection waits with them: on the shared one every append would wait, too.
-        self._claims = client.twin()
-        self._claims_reach_disk = True  # until the server says that it keeps no append-only file or cannot tell
+        self._disk = Disk(client, replicas=replicas)
         self._push = push
         self._keys = keys or Keys()
-        self._append_limit = max_log_bytes - reserve_bytes
-        self._seal_limit = max_log_bytes
+        self._budget = budget or Budget()
+        self._append_limit = self._budget.room(0)
         self._serials = count(1)
 
     async def open(self, run_id: str, request: bytes) -> bool:
@@ -81,34 +89,54 @@ class RedisRunStore:
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
         keys = (self._keys.meta(run_id), self._keys.seal(run_id))
-        limits = (claim.lease_ms, claim.max_claims)
-        connection = await self._claims.connected()
-        reply = await connection.run(_CLAIM, keys, claim.owner, claim.mode, *limits, *claim.order.key)
+        asked = (claim.owner, claim.mode, claim.lease_ms, claim.max_claims, *claim.order.key)
+        # A claim lost in a power cut gives the fence back to the executor before: its appends would be taken and ours
+        # refused. So it is on disk before the first use, also where the log itself may lose its last second.
+        reply, confirmed = await self._disk.write(_CLAIM, keys, lambda server: (*asked, server, RESERVE_AHEAD))
         if reply[0] != b"claimed":
             return Refused(why=Refusal(reply[0].decode()), wait_ms=reply[1], status=reply[2].decode())
-        await self._reach_disk(connection)
-        _, attempt, following, stop, size, seal = reply
+        if not confirmed:
+            raise StoreUnavailable("The run store's disk does not keep up.")
+        _, attempt, following, stop, size, seal, reserved, another = reply
         return Claimed(
             grip=Grip(run_id, attempt, claim.owner),
             next=following,
             stop=bool(stop),
-            room=max(0, self._append_limit - size),
+            room=self._budget.room(size),
             sealed=seal,
+            reserved=reserved,
+            went_back=bool(another),
         )
 
-    async def _reach_disk(self, connection: Connection) -> None:
-        # A claim lost in a power cut gives the fence back to the executor before: its appends would be taken and ours
-        # refused. So it is on disk before the first use, also where the log itself may lose its last second. The server
-        # waits for what came over the same connection: over a new one it would confirm what it may have lost.
-        if not self._claims_reach_disk:
-            return
-        try:
-            local, _ = await connection.send("WAITAOF", 1, 0, _DISK_WAIT_MS)
-        except ReplyError:
-            self._claims_reach_disk = False
-            return
-        if not local:
+    async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
+        names, run_id = self._keys, grip.run_id
+        keys = (
+            names.meta(run_id),
+            names.log(run_id),
+            names.request(run_id),
+            names.deltas(run_id),
+            names.ledger(run_id),
+            names.seal(run_id),
+        )
+        executor = (grip.owner, grip.attempt, claim.mode, claim.lease_ms, *claim.order.key)
+        reserved = remains.next + RESERVE_AHEAD
+        place = (reserved, int(remains.stop), remains.next, remains.request, remains.index, remains.base or "")
+        log = [part for entry in remains.entries for part in (f"{entry.end}-{entry.count}", entry.payload)]
+        ledger = [part for item in remains.ledger.items() for part in item]
+        rest = (*place, len(remains.entries), *log, *ledger)
+        reply, confirmed = await self._disk.write(_RESTORE, keys, lambda server: (*executor, server, *rest))
+        if isinstance(reply, bytes):
+            return Refusal(reply.decode())
+        if not confirmed:
             raise StoreUnavailable("The run store's disk does not keep up.")
+        attempt, size, stop = reply
+        return Claimed(
+            grip=Grip(run_id, attempt, grip.owner),
+            next=remains.next,
+            stop=bool(stop),
+            room=self._budget.room(size),
+            reserved=reserved,
+        )
 
     async def load(self, grip: Grip) -> Loaded | Refusal:
         run_id = grip.run_id
@@ -129,31 +157,44 @@ class RedisRunStore:
         return _appended(await self._client.run(_RENEW, (self._keys.meta(grip.run_id),), _name(grip), lease_ms))
 
     async def append(self, grip: Grip, append: Append) -> Appended | Refusal:
+        if append.reserve:
+            return await self._append_durably(grip, append)
         extra = () if append.delta is None and not append.ledger else ("", "", *_boundary(append))
-        return _appended(await self._write("append", grip, append, self._append_limit, extra))
+        call = self._write("append", grip, append, self._append_limit, extra)
+        return _appended(await self._client.run(WRITE, call.keys, *call.arguments))
+
+    async def _append_durably(self, grip: Grip, append: Append) -> Appended | Refusal:
+        def with_server(server: bytes) -> tuple[Part, ...]:
+            return (*call.arguments, server, *_boundary(append))
+
+        call = self._write("append", grip, append, self._append_limit, (append.reserve,))
+        reply, confirmed = await self._disk.write(WRITE, call.keys, with_server)
+        return _appended(reply, durable=confirmed)
 
     async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
         extra = (seal, int(stop_seen), *_boundary(append))
-        reply = await self._write("seal", grip, append, self._seal_limit, extra)
+        call = self._write("seal", grip, append, self._budget.log_bytes, extra)
+        reply, confirmed = await self._disk.write(_END, call.keys, lambda _: call.arguments)
         if isinstance(reply, bytes) or reply[0] != b"sealed":
             return _appended(reply)
         _, following, standing, attempt = reply
-        return Sealed(next=following, seal=standing, ours=attempt == grip.attempt)
+        return Sealed(next=following, seal=standing, ours=attempt == grip.attempt, durable=confirmed)
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal:
         # Whatever its size: a run that cannot end is worse than a log that is too long.
         extra = (status, retention_ms, *_boundary(append))
-        return _appended(await self._write("finish", grip, append, _NO_LIMIT, extra))
+        call = self._write("finish", grip, append, _NO_LIMIT, extra)
+        return _appended(await self._client.run(_END, call.keys, *call.arguments))
 
-    async def _write(self, verb: str, grip: Grip, append: Append, limit: int, extra: tuple[Part, ...]) -> Reply:
+    def _write(self, verb: str, grip: Grip, append: Append, limit: int, extra: tuple[Part, ...]) -> _Call:
+        """Keys and arguments of `write.lua`."""
         names, run_id = self._keys, grip.run_id
         keys = [names.meta(run_id), names.log(run_id)]
         if extra:
             keys += [names.deltas(run_id), names.ledger(run_id), names.seal(run_id), names.request(run_id)]
         frames = (append.start, append.count, append.payload)
         settings = (limit, names.live(run_id), next(self._serials))
-        script = WRITE if verb == "append" else _END
-        return await self._client.run(script, keys, verb, _name(grip), *frames, *settings, *extra)
+        return _Call(keys, (verb, _name(grip), *frames, *settings, *extra))
 
     async def release(self, grip: Grip, committed: bytes | None, order: Order) -> bool:
         result = () if committed is None else (self._keys.result(order.generation, order.slice), committed)
@@ -214,7 +255,7 @@ def _boundary(append: Append) -> tuple[Part, ...]:
     return (*delta, *(part for item in append.ledger.items() for part in item))
 
 
-def _appended(reply: Reply) -> Appended | Refusal:
+def _appended(reply: Reply, *, durable: bool = True) -> Appended | Refusal:
     if isinstance(reply, bytes):
         return Refusal(reply.decode())
-    return Appended(reply[0], bool(reply[1]))
+    return Appended(reply[0], bool(reply[1]), durable)

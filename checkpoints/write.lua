@@ -1,6 +1,6 @@
 -- Append, seal or finish: KEYS meta, log [, deltas, ledger, seal, request].
 -- ARGV verb, grip, start, count, frames, most bytes the log may hold, channel, serial
---      [, seal and stop_seen | status and retention ms | two empty, delta count, delta, ledger key, ledger entry, …]
+--      [, seal and stop_seen | status and retention ms | reserve or empty and server, delta count, delta, ledger key, entry, …]
 -- Returns {next, stop}, {'sealed', next, seal, attempt} or a refusal.
 --
 -- Frames, checkpoint delta and ledger entries become visible at once or not at all: finish-step in the log with the
@@ -17,7 +17,7 @@ end
 
 if verb == 'finish' then
   if state ~= 'sealed' and state ~= 'ended' then
-    return redis.error_reply('UNSEALED finish before seal')
+    return 'unsealed' -- never in one server's life: the store went back to before the seal
   end
 elseif state == 'sealed' or state == 'ended' then
   if verb == 'append' then
@@ -66,6 +66,9 @@ if delta then
 end
 for i = ARGV[11] == '1' and 13 or 12, #ARGV, 2 do
   redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
+end
+if verb == 'append' and (ARGV[9] or '') ~= '' then
+  redis.call('HSET', KEYS[1], 'reserved', ARGV[9], 'server', ARGV[10])
 end
 
 if verb == 'seal' then

@@ -4,7 +4,7 @@ Every function takes the turn and what happened, and answers with the turn after
 next. A fresh turn and a resumed one leave by the same door: an `Advance` with a command.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.boundary import TIME_IS_UP
 from engine.calls import ledger_key, show
@@ -51,19 +51,30 @@ def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
     return Advance(turn=turn, frames=frames, boundary=True, command=CallModel())
 
 
-def resume(
-    plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], *, attempt: int, frames_beyond: bool
-) -> Advance:
-    """Go on from a checkpoint. `frames_beyond` says that the log has frames after the checkpoint's boundary.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a new attempt finds beside the checkpoint.
 
-    Those of a step the model had not finished are withdrawn; those of an asked step are outputs, and stand (C1, C2).
+    `frames_beyond`: readers have, or may have, frames after the checkpoint's boundary. `went_back`: the store may lack what
+    was written last, so that a call it calls intended may have been made (C9).
+    """
+
+    attempt: int
+    frames_beyond: bool
+    went_back: bool = False
+
+
+def resume(plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], found: Found) -> Advance:
+    """Go on from a checkpoint.
+
+    Frames of a step the model had not finished are withdrawn; those of an asked step are outputs, and stand (C1, C2).
     """
     turn = Turn(plan=plan, state=state)
     if state.phase == "asked":
-        return _resume_calls(turn, ledger)
+        return _resume_calls(turn, ledger, went_back=found.went_back)
     frames: tuple[Frame, ...] = ()
-    if frames_beyond:
-        frames = (data("recovering", {"attempt": attempt}), {"type": "reset-step"})
+    if found.frames_beyond:
+        frames = (data("recovering", {"attempt": found.attempt}), {"type": "reset-step"})
     return Advance(turn=turn, frames=frames, command=CallModel())
 
 
@@ -94,13 +105,13 @@ def elapsed(turn: Turn, milliseconds: int) -> Turn:
     return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}))
 
 
-def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry]) -> Advance:
+def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry], *, went_back: bool) -> Advance:
     """The calls of an asked step after a crash: finished ones keep their result, none is repeated that must not be."""
     results: dict[int, ToolResult] = {}
     shown = 0
     for call in turn.state.calls:
         entry = ledger.get(ledger_key(call), LedgerEntry(state="intended"))
-        result = _known_result(turn.plan, call, entry)
+        result = _known_result(turn.plan, call, entry, went_back=went_back)
         if result is not None:
             results[call.ordinal] = result
         if entry.state == "shown":
@@ -110,9 +121,9 @@ def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry]) -> Advance:
     return show(turn)
 
 
-def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry) -> ToolResult | None:
+def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry, *, went_back: bool) -> ToolResult | None:
     if entry.result is not None:
         return entry.result
-    if entry.state == "started" and call.name not in plan.safe_tools:
+    if (entry.state == "started" or went_back) and call.name not in plan.safe_tools:
         return ToolResult(ordinal=call.ordinal, text=OUTCOME_UNKNOWN, error=True, unknown=True)
     return None

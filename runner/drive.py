@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assistants.definition import Assistant
-from checkpoints.port import Claimed
+from checkpoints.port import Loaded
 from engine import calls, checkpoint, slicing, step, turn
 from engine.settle import STOPPED
 from engine.values import Advance, CallModel, RunTools, Settle, Turn
-from protocol.checkpoint import TurnState
+from protocol.checkpoint import ToolResult, TurnState
 from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
 from protocol.json import Json
@@ -22,10 +22,12 @@ from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
 from runner.collect import observed
+from runner.hold import Hold
+from runner.kept import Kept
 from runner.parts import Chosen, Parts
 from runner.port import Job
-from runner.work import Work, call_model, call_tool, hold_lease, note_running, when_draining
-from runner.writer import DoesNotFit, FrameWriter
+from runner.work import NOT_RECORDED, Toolbox, Work, call_model, call_tool, hold_lease, note_running, when_draining
+from runner.writer import Boundary, DoesNotFit, FrameWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,66 +38,68 @@ class Brief:
     request: TurnRequest
     assistant: Assistant
     chosen: Chosen | None  # None: no model can be asked, the turn ends at once
-    claimed: Claimed
+    hold: Hold
+    loaded: Loaded
 
 
 class Drive:
     """Drives one turn. `before` is the state the checkpoint holds already, None where there is none."""
 
-    def __init__(self, parts: Parts, brief: Brief, before: TurnState | None, checkpoint_bytes: int) -> None:
+    def __init__(self, parts: Parts, brief: Brief, before: TurnState | None) -> None:
         self._parts = parts
         self._brief = brief
-        self._grip = brief.claimed.grip
+        self._hold = brief.hold
         self._work = Work()
         self._before = before
-        self._checkpoint_bytes = checkpoint_bytes
+        self._checkpoint_bytes = sum(map(len, brief.loaded.deltas))
         self._begun_ms = parts.clock.monotonic_ms()
         self._first_step = before.step if before else 1
         self._elapsed_before = before.elapsed_ms if before else 0
         self._draining = False
-        self._tools = {tool.name: tool for tool in brief.assistant.tools}
         self._writer = FrameWriter(
             parts,
-            brief.claimed,
+            brief.hold,
+            Kept(brief.hold.claimed, brief.loaded, before),
             on_stop=lambda: self._work.tell(mailbox.StopAsked()),
             on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
         )
+        tools = {tool.name: tool for tool in brief.assistant.tools}
+        self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
 
     async def go(self, advance: Advance, drain: asyncio.Event) -> SliceResult:
         """Run until the turn ends or hands over. Raises LostClaim or StoreUnavailable."""
         work, settings = self._work, self._parts.settings
-        await self._parts.store.watch_stop(self._grip.run_id, lambda: work.tell(mailbox.StopAsked()))
+        run_id = self._brief.request.run_id
+        await self._parts.store.watch_stop(run_id, lambda: work.tell(mailbox.StopAsked()))
         try:
-            work.start(
-                hold_lease(work, self._parts.store, self._grip, lease_ms=settings.lease_ms, renew_ms=settings.renew_ms)
-            )
+            work.start(hold_lease(work, self._hold, self._writer, settings.renew_ms))
             work.start(when_draining(drain, self._drain))
             if self._before is None:
-                work.start(note_running(self._parts, self._grip.run_id, self._brief.job.mode))
+                work.start(note_running(self._parts, run_id, self._brief.job.mode))
             work.tell_after(advance.turn.plan.run_ms - self._elapsed_before, mailbox.TimeUp())
-            if self._brief.claimed.stop:
+            if self._hold.claimed.stop:
                 advance = turn.end_at_once(advance, STOPPED)
             return await self._loop(advance)
         except asyncio.CancelledError:
             # The process ends before the step does. Without the lease the next attempt need not wait for it to lapse.
             with suppress(StoreUnavailable):
-                await self._parts.store.release(self._grip, None, self._brief.job.order)
+                await self._parts.store.release(self._hold.grip, None, self._brief.job.order)
             raise
         finally:
-            await self._parts.store.unwatch_stop(self._grip.run_id)
+            await self._parts.store.unwatch_stop(run_id)
             await work.close()
 
     async def _loop(self, advance: Advance) -> SliceResult:
         now = advance.turn
         while True:
             if isinstance(advance.command, Settle):
-                settled = await settlement.settle(self._parts, self._grip, self._writer, advance)
+                settled = await settlement.settle(self._parts, self._hold, self._writer, advance)
                 return self._result("ended", advance.turn, settled.frames, status=settled.seal.outcome.status)
             if advance.boundary:
                 state = observed(self._parts, advance.turn.state)
                 advance = replace(advance, turn=replace(advance.turn, state=state))
             try:
-                await self._write(advance)
+                recorded = await self._write(advance)
             except DoesNotFit:
                 advance = turn.give_up(now, "too_large", "The answer is larger than a run may be.")
                 continue
@@ -103,29 +107,34 @@ class Drive:
             reason = await self._hand_over(advance) if advance.boundary else None
             if reason is not None:
                 return await self._leave(now, reason)
-            self._execute(advance)
+            self._execute(advance, recorded=recorded)
             follow = await self._next(now)
             if follow is None:
                 return await self._leave(now, "draining")
             advance = follow
 
-    async def _write(self, advance: Advance) -> None:
+    async def _write(self, advance: Advance) -> bool:
+        """False where what must not be lost could not be made durable."""
         if not advance.boundary and not advance.ledger:
             self._writer.put(advance.frames)
             await self._writer.room()
-            return
-        delta = None
+            return True
+        boundary = None
         if advance.boundary:
             state = advance.turn.state
             delta = checkpoint.delta(self._before, state) if self._before else checkpoint.snapshot(state)
             self._checkpoint_bytes += len(delta)
+            boundary = Boundary(delta, state)
         ledger = {key: entry.model_dump_json().encode() for key, entry in advance.ledger.items()}
-        await self._writer.commit(advance.frames, delta, ledger)
+        # What a call gave may be lost: the call is then told as one whose outcome is unknown. That it starts may not.
+        durable = boundary is not None or isinstance(advance.command, RunTools)
+        recorded = await self._writer.commit(advance.frames, boundary, ledger, durable=durable)
         if advance.boundary:
             self._before = advance.turn.state
             await self._parts.fault(f"boundary:{advance.turn.state.phase}")
+        return recorded
 
-    def _execute(self, advance: Advance) -> None:
+    def _execute(self, advance: Advance, *, recorded: bool) -> None:
         command = advance.command
         chosen = self._brief.chosen
         if isinstance(command, CallModel) and chosen is not None:
@@ -133,7 +142,10 @@ class Drive:
             self._work.start(call_model(self._work, chosen.provider, request))
         elif isinstance(command, RunTools):
             for call in command.calls:
-                self._work.start(call_tool(self._work, self._tools, call, self._brief.request))
+                if recorded or call.name in advance.turn.plan.safe_tools:
+                    self._work.start(call_tool(self._work, self._toolbox, call))
+                else:  # C6, C9: nobody after us would know that it was called
+                    self._work.tell(mailbox.ToolDone(ToolResult(ordinal=call.ordinal, text=NOT_RECORDED, error=True)))
 
     async def _next(self, now: Turn) -> Advance | None:
         """What follows from the next event. None: the process is going away and the step is abandoned."""
@@ -179,8 +191,8 @@ class Drive:
         await self._writer.flush()
         result = self._result("handed_over", now, self._writer.next_index, reason=reason)
         order = self._brief.job.order
-        await self._parts.store.release(self._grip, result.model_dump_json().encode(), order)
-        self._parts.observer.handed_over(self._grip.run_id, reason)
+        await self._parts.store.release(self._hold.grip, result.model_dump_json().encode(), order)
+        self._parts.observer.handed_over(self._brief.job.run_id, reason)
         return result
 
     def _result(

@@ -1,9 +1,6 @@
 """Ending a run that no build here can carry on: its checkpoint is unreadable, or its assistant is gone."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-from checkpoints.port import Claimed, Grip, RunStore
+from checkpoints.port import Loaded, RunStore
 from engine.salvage import salvage
 from engine.values import Plan
 from frames import sse
@@ -11,34 +8,24 @@ from protocol.checkpoint import Outcome
 from protocol.errors import LostClaim
 from protocol.frames import Frame
 from runner import settlement
+from runner.hold import Hold
+from runner.kept import Kept
 from runner.parts import Parts
 from runner.settlement import Settled
-from runner.work import Work, hold_lease
 from runner.writer import FrameWriter
 
 _PAGE_BYTES = 4 * 1024 * 1024
 
 
-async def end_from_log(parts: Parts, claimed: Claimed, ending: Outcome) -> Settled:
+async def end_from_log(parts: Parts, hold: Hold, loaded: Loaded, ending: Outcome) -> Settled:
     """Close in the log what is open and settle what readers saw. Raises LostClaim or StoreUnavailable."""
-    run_id = claimed.grip.run_id
+    run_id = hold.grip.run_id
     plain = run_id.replace("-", "")
     plan = Plan(run_id=run_id, conversation_id="", message_id=f"msg_{plain}", assistant="", model="")
     log = await _read(parts.store, run_id)
-    writer = FrameWriter(parts, claimed, on_stop=lambda: None, on_trouble=lambda: None)
-    return await settlement.settle(parts, claimed.grip, writer, salvage(plan, log, ending))
-
-
-@asynccontextmanager
-async def holding(parts: Parts, grip: Grip) -> AsyncIterator[None]:
-    """Keep the lease while the block waits for records: nobody should come to settle what is being settled."""
-    work = Work()
-    bounds = {"lease_ms": parts.settings.lease_ms, "renew_ms": parts.settings.renew_ms}
-    work.start(hold_lease(work, parts.store, grip, **bounds))
-    try:
-        yield
-    finally:
-        await work.close()
+    kept = Kept(hold.claimed, loaded, None)
+    writer = FrameWriter(parts, hold, kept, on_stop=lambda: None, on_trouble=lambda: None)
+    return await settlement.settle(parts, hold, writer, salvage(plan, log, ending))
 
 
 async def _read(store: RunStore, run_id: str) -> tuple[Frame, ...]:

@@ -6,9 +6,11 @@ finds it there when they are back writes them (C24).
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
-from checkpoints.port import Append, Grip, Refusal, Sealed
+from checkpoints.port import Append, Appended, Grip, Refusal, Sealed
 from engine.settle import seal_of, stopped_instead, tail_of
 from engine.values import Advance, Settle
 from frames import sse
@@ -17,8 +19,10 @@ from protocol.errors import LostClaim, TurnkeepError
 from protocol.frames import Frame
 from records.values import Settlement
 from runner.collect import observed, tell_ended
+from runner.hold import Hold
 from runner.parts import Parts
-from runner.writer import RETRY_SECONDS, FrameWriter
+from runner.patience import RETRY_SECONDS, patiently
+from runner.writer import FrameWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +33,51 @@ class Settled:
     frames: int
 
 
-async def settle(parts: Parts, grip: Grip, writer: FrameWriter, advance: Advance) -> Settled:
+async def settle(parts: Parts, hold: Hold, writer: FrameWriter, advance: Advance) -> Settled:
     """Seal what the engine decided and finish the run. Raises LostClaim or StoreUnavailable."""
-    await writer.flush()
     stop_seen = isinstance(advance.command, Settle) and advance.command.outcome.status == "stopped"
     while True:
+        await writer.flush()
         append = _append(writer.next_index, advance.frames)
-        reply = await parts.store.seal(grip, append, _seal(parts, advance), stop_seen=stop_seen)
+        seal = partial(parts.store.seal, hold.grip, append, _seal(parts, advance), stop_seen=stop_seen)
+        reply = await patiently(parts, seal)
         if reply is Refusal.STOP_FIRST:
             advance, stop_seen = stopped_instead(advance), True
             continue
+        if reply is Refusal.MISSING or isinstance(reply, Appended):
+            await writer.mend()  # the store lost frames before the seal
+            continue
         if not isinstance(reply, Sealed):
             raise LostClaim
+        if not reply.durable:
+            parts.observer.trouble(hold.grip.run_id, "the outcome may not be on disk")
         await parts.fault("sealed")
-        return await finish(parts, grip, Seal.model_validate_json(reply.seal), reply.next)
+        settled = await finish(parts, hold, Seal.model_validate_json(reply.seal), reply.next, sure=writer.sure)
+        if settled is not None:
+            return settled
+        await writer.mend()  # the store lost the seal
 
 
-async def finish(parts: Parts, grip: Grip, seal: Seal, next_index: int) -> Settled:
-    """Write the records as the seal says, then the terminal frame. For the sealer and for whoever takes over after it."""
-    stored = await _store(parts, grip, seal)
+async def finish(
+    parts: Parts, hold: Hold, seal: Seal, next_index: int, *, sure: Callable[[], Awaitable[None]]
+) -> Settled | None:
+    """Write the records as the seal says, then the terminal frame. For the sealer and for whoever takes over after it.
+
+    None where the store lost the seal meanwhile and the records do not hold the answer. Raises as `settle`.
+    """
+    stored = await _store(parts, hold.grip, seal, sure)
     await parts.fault("stored")
     tail = _append(next_index, tail_of(seal, stored=stored))
-    reply = await parts.store.finish(grip, tail, seal.outcome.status, parts.settings.retention_ms)
-    if isinstance(reply, Refusal) and reply is not Refusal.ENDED:
+    write = partial(parts.store.finish, hold.grip, tail, seal.outcome.status, parts.settings.retention_ms)
+    reply = await patiently(parts, write)
+    lost = reply in (Refusal.MISSING, Refusal.UNSEALED)
+    if lost and not stored:
+        return None
+    if isinstance(reply, Refusal) and not lost:
         raise LostClaim
     await parts.fault("finished")
-    parts.observer.ended(grip.run_id, seal.outcome.status, seal.outcome.kind)
-    await tell_ended(parts, grip.run_id, seal)
+    parts.observer.ended(hold.grip.run_id, seal.outcome.status, seal.outcome.kind)
+    await tell_ended(parts, hold.grip.run_id, seal)
     return Settled(seal, tail.start + tail.count)
 
 
@@ -72,10 +94,11 @@ def settlement_of(seal: Seal, now_ms: int) -> Settlement:
     )
 
 
-async def _store(parts: Parts, grip: Grip, seal: Seal) -> bool:
+async def _store(parts: Parts, grip: Grip, seal: Seal, sure: Callable[[], Awaitable[None]]) -> bool:
     """Whether the records hold the answer. Where they cannot be reached it is in the outbox, before anybody is told."""
     give_up = parts.clock.monotonic_ms() + parts.settings.records_patience_ms
     while True:
+        await sure()
         try:
             return await parts.records.settle(grip.run_id, settlement_of(seal, parts.clock.now_ms()))
         except TurnkeepError:

@@ -1,24 +1,28 @@
 """The one door to a turn: claim it, load it or begin it, drive it (REQ-C5, REQ-D1)."""
 
 import asyncio
+from dataclasses import replace
 
 from assistants.definition import Assistant
-from checkpoints.port import Claimed, ClaimRequest, Grip, Loaded, Order, Refusal, Refused
+from checkpoints.port import ClaimRequest, Grip, Loaded, Order, Refusal, Refused
 from engine import checkpoint, turn
 from engine.history import Said, reconstruct
 from engine.settle import failed
 from engine.values import Advance, Plan
 from protocol.checkpoint import LedgerEntry, Outcome, Seal, TurnState
 from protocol.errors import ErrorKind, LostClaim, TurnkeepError
+from protocol.frames import data
 from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
 from records.values import HistoryMessage
 from runner import settlement
 from runner.drive import Brief, Drive
+from runner.hold import Hold
 from runner.parts import Chosen, Parts
+from runner.patience import RETRY_SECONDS
 from runner.port import Job
-from runner.rescue import end_from_log, holding
-from runner.writer import RETRY_SECONDS
+from runner.rescue import end_from_log
+from runner.restore import end_missing
 
 INTERRUPTED = "The turn was interrupted and could not be finished. Send it again."
 UNBOUNDED = 2**31  # claims: whoever only ends a run is not refused for the attempts that failed before
@@ -31,41 +35,42 @@ class Runner:
         self._parts = parts
 
     async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
-        claimed = await self._claim(job, self._parts.settings.max_claims)
-        if isinstance(claimed, Refused):
-            return _refused(claimed)
+        hold = await self._claim(job, self._parts.settings.max_claims)
+        if isinstance(hold, Refused):
+            return _refused(hold)
         try:
-            if claimed.sealed is not None:
-                return await self._finish(claimed, claimed.sealed)
-            return await self._drive(job, claimed, drain, None)
+            if hold.claimed.sealed is not None:
+                return await self._finish(hold, hold.claimed.sealed)
+            return await self._drive(job, hold, drain, None)
         except LostClaim:
             return SliceResult(outcome="stale")
 
     async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
         """End a run that nobody can carry on: what was committed is kept, the reader gets a typed end (REQ-D8)."""
         job = Job(run_id=run_id, order=order, mode="workflow")
-        claimed = await self._claim(job, UNBOUNDED)
-        if isinstance(claimed, Refused):
-            return _refused(claimed)
+        hold = await self._claim(job, UNBOUNDED)
+        if isinstance(hold, Refused):
+            if hold.why is Refusal.MISSING:
+                return await end_missing(self._parts, run_id)
+            return _refused(hold)
         try:
-            if claimed.sealed is not None:
-                return await self._finish(claimed, claimed.sealed)
-            return await self._end(job, claimed, failed(kind, INTERRUPTED))
+            if hold.claimed.sealed is not None:
+                return await self._finish(hold, hold.claimed.sealed)
+            return await self._end(job, hold, failed(kind, INTERRUPTED))
         except LostClaim:
             return SliceResult(outcome="stale")
 
-    async def _end(self, job: Job, claimed: Claimed, ending: Outcome) -> SliceResult:
+    async def _end(self, job: Job, hold: Hold, ending: Outcome) -> SliceResult:
         try:
-            return await self._drive(job, claimed, asyncio.Event(), ending)
+            return await self._drive(job, hold, asyncio.Event(), ending)
         except TurnkeepError:
             raise  # the store is away, or the claim is lost
         except Exception:  # noqa: BLE001 - what cannot be read or carried on must end all the same (LAW-P1)
             self._parts.observer.trouble(job.run_id, "the run is ended from its log")
-        async with holding(self._parts, claimed.grip):
-            settled = await end_from_log(self._parts, claimed, ending)
-        return _ended(settled)
+        async with hold.kept():
+            return _ended(await end_from_log(self._parts, hold, await self._load(hold.grip), ending))
 
-    async def _claim(self, job: Job, max_claims: int) -> Claimed | Refused:
+    async def _claim(self, job: Job, max_claims: int) -> Hold | Refused:
         request = ClaimRequest(
             order=job.order,
             owner=self._parts.new_owner(),
@@ -73,21 +78,25 @@ class Runner:
             lease_ms=self._parts.settings.lease_ms,
             max_claims=max_claims,
         )
+        begun = self._parts.clock.monotonic_ms()
         claimed = await self._parts.store.claim(job.run_id, request)
-        if isinstance(claimed, Claimed):
-            self._parts.observer.claimed(job.run_id, claimed.grip.attempt, job.mode)
-            await self._parts.fault("claimed")
-        return claimed
+        if isinstance(claimed, Refused):
+            return claimed
+        self._parts.observer.claimed(job.run_id, claimed.grip.attempt, job.mode)
+        await self._parts.fault("claimed")
+        return Hold(self._parts, job, claimed, since_ms=begun)
 
-    async def _finish(self, claimed: Claimed, sealed: bytes) -> SliceResult:
+    async def _finish(self, hold: Hold, sealed: bytes) -> SliceResult:
         """Somebody decided the outcome and died before all of it was written."""
-        async with holding(self._parts, claimed.grip):
+        async with hold.kept():
             seal = Seal.model_validate_json(sealed)
-            settled = await settlement.finish(self._parts, claimed.grip, seal, claimed.next)
+            settled = await settlement.finish(self._parts, hold, seal, hold.claimed.next, sure=hold.sure)
+        if settled is None:
+            raise LostClaim  # nothing is left of the run but its row, which the sweeper ends
         return _ended(settled)
 
-    async def _drive(self, job: Job, claimed: Claimed, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
-        loaded = await self._load(claimed.grip)
+    async def _drive(self, job: Job, hold: Hold, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
+        loaded = await self._load(hold.grip)
         request = TurnRequest.model_validate_json(loaded.request)
         assistant = self._parts.assistants[request.assistant]
         chosen: Chosen | None = None
@@ -95,19 +104,18 @@ class Runner:
             chosen = self._parts.choose(assistant, request)
         except TurnkeepError as error:
             ending = ending or failed(error.kind, error.message)
-        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, claimed=claimed)
+        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, hold=hold, loaded=loaded)
         state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
         history: tuple[JsonObject, ...] = ()
         if state is None and ending is None:
             try:
-                history = await self._history(claimed.grip, request, assistant)
+                history = await self._history(hold, request, assistant)
             except TurnkeepError as error:
                 ending = failed(error.kind, error.message)
-        advance = _enter(brief, loaded, state, history)
+        advance = _enter(brief, state, history)
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
-        drive = Drive(self._parts, brief, state, sum(len(delta) for delta in loaded.deltas))
-        return await drive.go(advance, drain)
+        return await Drive(self._parts, brief, state).go(advance, drain)
 
     async def _load(self, grip: Grip) -> Loaded:
         loaded = await self._parts.store.load(grip)
@@ -115,18 +123,18 @@ class Runner:
             raise LostClaim
         return loaded
 
-    async def _history(self, grip: Grip, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
+    async def _history(self, hold: Hold, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
         turns = assistant.effective_limits.history_turns
-        stored = await self._said_before(grip, request, turns)
+        stored = await self._said_before(hold, request, turns)
         # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
         said = [_said(message) for message in stored] or [_claimed(entry) for entry in request.stateless_history]
         return reconstruct(said, request.text, turns=turns)
 
-    async def _said_before(self, grip: Grip, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
+    async def _said_before(self, hold: Hold, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
         """From the records, which may be away for a moment: that is no reason to try the whole turn again."""
         records, clock = self._parts.records, self._parts.clock
         give_up = clock.monotonic_ms() + self._parts.settings.records_patience_ms
-        async with holding(self._parts, grip):
+        async with hold.kept():
             while True:
                 try:
                     return await records.history(request.tenant, request.conversation_id, request.sequence, turns)
@@ -136,13 +144,23 @@ class Runner:
                 await asyncio.sleep(RETRY_SECONDS)
 
 
-def _enter(brief: Brief, loaded: Loaded, state: TurnState | None, history: tuple[JsonObject, ...]) -> Advance:
-    plan = _plan(brief)
+def _enter(brief: Brief, state: TurnState | None, history: tuple[JsonObject, ...]) -> Advance:
+    plan, claimed, loaded = _plan(brief), brief.hold.claimed, brief.loaded
     if state is None:
-        return turn.begin(plan, history)
-    ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
-    attempt = brief.claimed.grip.attempt
-    return turn.resume(plan, state, ledger, attempt=attempt, frames_beyond=brief.claimed.next > loaded.index)
+        advance = turn.begin(plan, history)
+    else:
+        ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
+        found = turn.Found(
+            attempt=claimed.grip.attempt,
+            frames_beyond=claimed.next > loaded.index or claimed.went_back,
+            went_back=claimed.went_back,
+        )
+        advance = turn.resume(plan, state, ledger, found)
+    if claimed.went_back:
+        # Indices that a reader may have passed already must not carry other frames than he saw (C9).
+        voids = (data("void", None),) * max(0, claimed.reserved - claimed.next)
+        advance = replace(advance, frames=(*voids, *advance.frames))
+    return advance
 
 
 def _plan(brief: Brief) -> Plan:

@@ -1,22 +1,29 @@
 """What runs beside a turn: the model call, the tools, the lease, the timers. All of it speaks through the mailbox."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from checkpoints.port import Grip, Refusal, RunStore
+from checkpoints.port import Appended, Refusal
 from protocol.checkpoint import ToolCall
-from protocol.errors import ProviderError, StoreUnavailable, TurnkeepError
+from protocol.errors import LostClaim, ProviderError, StoreUnavailable, TurnkeepError
 from protocol.json import Json
 from protocol.model import ModelRequest, Stopped
 from protocol.turn import Transport, TurnRequest
 from providers.port import Provider
-from runner.mailbox import ClaimLost, Event, FromModel, ModelBroke, StopAsked, ToolDone, ToolProgressed
+from runner.hold import Hold
+from runner.mailbox import ClaimLost, Event, FromModel, ModelBroke, ToolDone, ToolProgressed
 from runner.parts import Parts
+from runner.writer import FrameWriter
 from tools.declare import Call, Tool
 from tools.execute import execute
 
 BROKE_OFF = ProviderError("upstream", "The model's answer broke off.")
+NOT_RECORDED = (
+    "Not called: this call could not be recorded safely just now, and it must not be made twice. Nothing has happened yet; "
+    "it may be tried again later."
+)
 
 
 class Work:
@@ -64,12 +71,22 @@ async def call_model(work: Work, provider: Provider, request: ModelRequest) -> N
             work.tell(ModelBroke(BROKE_OFF))
 
 
-async def call_tool(work: Work, tools: Mapping[str, Tool], call: ToolCall, request: TurnRequest) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """The tools of a turn. `sure` is awaited before each call: it raises where the run may be somebody else's (C14)."""
+
+    tools: Mapping[str, Tool]
+    request: TurnRequest
+    sure: Callable[[], Awaitable[None]]
+
+
+async def call_tool(work: Work, toolbox: Toolbox, call: ToolCall) -> None:
     """One tool call. Failures are results."""
 
     def progress(value: Json) -> None:
         work.tell(ToolProgressed(call.ordinal, value))
 
+    request = toolbox.request
     context = Call(
         run_id=request.run_id,
         conversation_id=request.conversation_id,
@@ -77,22 +94,30 @@ async def call_tool(work: Work, tools: Mapping[str, Tool], call: ToolCall, reque
         key=f"{request.run_id}:{call.step}.{call.ordinal}",
         progress=progress,
     )
-    work.tell(ToolDone(await execute(tools, call, context)))
+    try:
+        await toolbox.sure()
+    except (LostClaim, StoreUnavailable):
+        work.tell(ClaimLost())
+        return
+    work.tell(ToolDone(await execute(toolbox.tools, call, context)))
 
 
-async def hold_lease(work: Work, store: RunStore, grip: Grip, *, lease_ms: int, renew_ms: int) -> None:
-    """Renew the lease until somebody else has it; see a stop on the way."""
+async def hold_lease(work: Work, hold: Hold, writer: FrameWriter, renew_ms: int) -> None:
+    """Renew the lease until somebody else has it; see a stop, and that the store lost something, on the way."""
     while True:
         await asyncio.sleep(renew_ms / 1000)
+        grip = hold.grip
         try:
-            reply = await store.renew(grip, lease_ms)
+            reply = await hold.renew()
         except StoreUnavailable:
             continue  # the writer decides when to give up; a renewal that arrives late still succeeds if nobody claimed
-        if isinstance(reply, Refusal):
+        if isinstance(reply, Appended):
+            writer.renewed(reply)
+        elif reply is Refusal.MISSING:
+            writer.doubt()
+        elif grip is hold.grip:  # else the run was put back meanwhile, and this was the grip before
             work.tell(ClaimLost())
             return
-        if reply.stop:
-            work.tell(StopAsked())
 
 
 async def note_running(parts: Parts, run_id: str, mode: Transport) -> None:

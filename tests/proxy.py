@@ -35,6 +35,11 @@ class Proxy:
         for line in self._lines:
             line.cancel()
 
+    def turn_to(self, upstream: Address) -> None:
+        """From now on another server is there, as after a failover; open connections break."""
+        self._upstream = upstream
+        self.cut()
+
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection until it ends or is cut."""
         far_reader, far_writer = await asyncio.open_unix_connection(self._upstream.path)

@@ -114,8 +114,12 @@ class Rig:
 
     def runner(self, script: Script) -> Runner:
         """A runner whose model plays this script."""
+        return Runner(self.parts(script))
+
+    def parts(self, script: Script) -> Parts:
+        """What such a runner is built from."""
         provider = self.provider(script)
-        parts = Parts(
+        return Parts(
             store=self.store,
             records=self.records,
             assistants={"bench": self.assistant},
@@ -128,7 +132,6 @@ class Rig:
             turn_observers=self.turn_observers,
             settings=self.settings,
         )
-        return Runner(parts)
 
     async def begin(self, text: str, run_id: str = RUN_ID, conversation_id: str = "talk") -> TurnRequest:
         """What the route does before a turn is dispatched."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Loaded, Refusal, Refused, Sealed
 
 ROOM = 33_488_896  # 32 MB without the 64 KB of reserve
+AHEAD = 512
 
 
 @dataclass
@@ -25,6 +26,7 @@ class RunModel:
     stop: bool = False
     seal: tuple[int, bytes] | None = None
     status: str = ""
+    reserved: int = 0
 
     @property
     def here(self) -> Appended:
@@ -40,8 +42,9 @@ class RunModel:
         self.lease = request.lease_ms > 0
         room = ROOM - sum(map(len, self.frames))
         seal = self.seal[1] if self.seal else None
+        self.reserved = max(self.reserved, len(self.frames) + AHEAD)
         grip = Grip(self.run_id, self.attempt, self.owner)
-        return Claimed(grip=grip, next=len(self.frames), stop=self.stop, room=room, sealed=seal)
+        return Claimed(grip=grip, next=len(self.frames), stop=self.stop, room=room, sealed=seal, reserved=self.reserved)
 
     def _no_claim(self, request: ClaimRequest) -> Refusal | None:
         another = request.owner != self.owner
@@ -97,6 +100,8 @@ class RunModel:
     def finish(self, grip: Grip, start: int, texts: list[bytes], status: str) -> Appended | Refusal:
         if why := self.fenced(grip):
             return why
+        if self.seal is None:
+            return Refusal.UNSEALED
         if not self.status and start == len(self.frames):
             self.write(texts, None, b"")
             self.status, self.lease = status, False

@@ -6,6 +6,7 @@ server a session is enough.
 
 import ctypes
 import importlib.util
+import os
 import shutil
 import signal
 import subprocess
@@ -34,6 +35,7 @@ class Server:
 
     def __init__(self, kind: Kind, folder: Path, *, append_only: bool) -> None:
         self.address = Address(path=str(folder / "socket"))
+        self._folder = folder
         self._command = [
             str(_binary(kind)), "--port", "0", "--unixsocket", self.address.path, "--unixsocketperm", "700", "--dir", str(folder),
             "--save", "", "--appendonly", "yes" if append_only else "no",
@@ -67,6 +69,23 @@ class Server:
 
     def stop(self) -> None:
         self._end(signal.SIGTERM)
+
+    def file_size(self) -> int:
+        """How much of its append-only file the system was given; not all of that need be on disk."""
+        return self._file().stat().st_size
+
+    def lose_power(self, size: int) -> None:
+        """As a power cut does it: of the append-only file only this much reached the disk."""
+        self.kill()
+        os.truncate(self._file(), size)
+
+    def empty(self) -> None:
+        """Kill it, and its data with it."""
+        self.kill()
+        shutil.rmtree(self._folder / "appendonlydir", ignore_errors=True)
+
+    def _file(self) -> Path:
+        return next(self._folder.glob("appendonlydir/*.incr.aof"))
 
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar, cast
 
 import pytest
 
+from checkpoints.budget import Budget
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Append, Claimed, ClaimRequest, Order, Refusal, Refused, RunStore
 from checkpoints.redis import RedisRunStore
@@ -101,9 +102,13 @@ class World:
         return page
 
 
-def frames(start: int, *texts: bytes, delta: bytes | None = None, ledger: dict[str, bytes] | None = None) -> Append:
+def frames(
+    start: int, *texts: bytes, delta: bytes | None = None, ledger: dict[str, bytes] | None = None, reserve: int = 0
+) -> Append:
     """An append of one frame a text."""
-    return Append(start=start, count=len(texts), payload=b"".join(texts), delta=delta, ledger=ledger or {})
+    return Append(
+        start=start, count=len(texts), payload=b"".join(texts), delta=delta, ledger=ledger or {}, reserve=reserve
+    )
 
 
 def memory_world() -> World:
@@ -118,7 +123,7 @@ def memory_world() -> World:
         return {} if await store.view(run_id) is None else {run_id: False}
 
     def limited(most: int, reserve: int) -> RunStore:
-        return MemoryRunStore(clock, max_log_bytes=most, reserve_bytes=reserve)
+        return MemoryRunStore(clock, budget=Budget(log_bytes=most, reserve_bytes=reserve))
 
     return World(store=store, source=store, limited=limited, remains=remains, pass_ms=pass_ms)
 
@@ -129,7 +134,7 @@ def redis_world(client: Client, push: PushConnection, keys: Keys) -> World:
         return {name.decode(): await client.execute("PTTL", name) != -1 for name in names}
 
     def limited(most: int, reserve: int) -> RunStore:
-        return RedisRunStore(client, push, keys=keys, max_log_bytes=most, reserve_bytes=reserve)
+        return RedisRunStore(client, push, keys=keys, budget=Budget(log_bytes=most, reserve_bytes=reserve))
 
     return World(
         store=RedisRunStore(client, push, keys=keys),

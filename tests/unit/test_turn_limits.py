@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from checkpoints.budget import Budget
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Order
 from engine.slicing import SliceBudget, SliceUse, hand_over
@@ -74,7 +75,7 @@ async def test_a_log_that_is_full_ends_the_turn_in_good_order() -> None:
     """C13 FR48"""
     async with await Records.in_memory() as records:
         clock = StillClock()
-        store = MemoryRunStore(clock, max_log_bytes=80_000)
+        store = MemoryRunStore(clock, budget=Budget(log_bytes=80_000))
         rig = Rig(records=records, clock=clock, store=store)
         rig.with_limits(repeated_calls=99)
 

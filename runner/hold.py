@@ -1,0 +1,87 @@
+"""An executor's hold on its run: the grip it writes with, and how long that is known to be the newest (C14).
+
+The lease is the store's. Whether it still runs is judged by our own clock, from before the renewal that succeeded last was sent:
+an executor that was paused finds out by itself, before it acts, that another may have taken its place.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Refusal
+from protocol.errors import LostClaim, StoreUnavailable
+from runner.parts import Parts
+from runner.patience import patiently
+from runner.port import Job
+
+
+class Hold:
+    """A won claim. `claimed` is its newest answer; `since_ms` when it was asked for, on the monotonic clock."""
+
+    def __init__(self, parts: Parts, job: Job, claimed: Claimed, *, since_ms: int) -> None:
+        self.claimed = claimed
+        self._slept = False
+        self._parts = parts
+        self._job = job
+        self._renewed_ms = since_ms
+        self._tried_ms = since_ms
+
+    @property
+    def grip(self) -> Grip:
+        return self.claimed.grip
+
+    @property
+    def past(self) -> bool:
+        """Somebody else may have claimed: the lease, as far as we know, is over."""
+        return self._parts.clock.monotonic_ms() - self._renewed_ms >= self._parts.settings.lease_ms
+
+    @property
+    def slept(self) -> bool:
+        """For longer than the lease this process did not even try to renew, and no renewal has succeeded since."""
+        return self._slept or self._parts.clock.monotonic_ms() - self._tried_ms > self._parts.settings.lease_ms
+
+    @property
+    def request(self) -> ClaimRequest:
+        """The claim as it would be made again."""
+        return ClaimRequest(
+            order=self._job.order,
+            owner=self.grip.owner,
+            mode=self._job.mode,
+            lease_ms=self._parts.settings.lease_ms,
+        )
+
+    async def renew(self) -> Appended | Refusal:
+        """Renew the lease once. Raises StoreUnavailable."""
+        begun = self._parts.clock.monotonic_ms()
+        self._slept, self._tried_ms = self.slept, begun
+        reply = await self._parts.store.renew(self.grip, self._parts.settings.lease_ms)
+        if isinstance(reply, Appended):
+            self._renewed_ms, self._slept = begun, False
+        return reply
+
+    async def sure(self) -> None:
+        """See that the run is still ours (C14). Raises LostClaim or StoreUnavailable."""
+        while self.past:
+            if isinstance(await patiently(self._parts, self.renew), Refusal):
+                raise LostClaim
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Keep the lease while the block waits for records: nobody should come to settle what is being settled."""
+        renewing = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(self._parts.settings.renew_ms / 1000)
+            with suppress(StoreUnavailable):
+                if isinstance(await self.renew(), Refusal):
+                    return
+
+    def restored(self, claimed: Claimed, *, since_ms: int) -> None:
+        """The run was put back: a grip of its own, and a lease that began then."""
+        self.claimed = claimed
+        self._renewed_ms = self._tried_ms = since_ms
