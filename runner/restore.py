@@ -37,6 +37,18 @@ async def restore(parts: Parts, hold: Hold, remains: Remains) -> Claimed:
     return claimed
 
 
+async def over(parts: Parts, hold: Hold) -> SliceResult | None:
+    """How the run has ended, where it has, though a store that went back to before its seal takes it for running (C9).
+
+    What the store has of it goes: readers find the answer in the records. Raises StoreUnavailable.
+    """
+    if await _lives(parts, hold.grip.run_id):
+        return None
+    await _erase(parts, hold.claimed)
+    run = await patiently(parts, lambda: parts.records.run(hold.grip.run_id))
+    return SliceResult(outcome="ended", status=run.status if run else "interrupted")
+
+
 async def end_missing(parts: Parts, run_id: str) -> SliceResult:
     """End a run of which nothing is left but its row, once nobody lives who could put it back.
 
@@ -68,7 +80,7 @@ def _place(run: Run) -> Key:
 
 
 async def _erase(parts: Parts, claimed: Claimed) -> None:
-    # It was deleted while it was put back: an end without retention is what takes a run's keys away.
+    # An end without retention is what takes a run's keys away.
     grip: Grip = claimed.grip
     nothing = Append(start=claimed.next)
     await patiently(parts, lambda: parts.store.seal(grip, nothing, b"", stop_seen=True))

@@ -22,7 +22,7 @@ from runner.parts import Chosen, Parts
 from runner.patience import RETRY_SECONDS
 from runner.port import Job
 from runner.rescue import end_from_log
-from runner.restore import end_missing
+from runner.restore import end_missing, over
 
 INTERRUPTED = "The turn was interrupted and could not be finished. Send it again."
 UNBOUNDED = 2**31  # claims: whoever only ends a run is not refused for the attempts that failed before
@@ -39,9 +39,7 @@ class Runner:
         if isinstance(hold, Refused):
             return _refused(hold)
         try:
-            if hold.claimed.sealed is not None:
-                return await self._finish(hold, hold.claimed.sealed)
-            return await self._drive(job, hold, drain, None)
+            return await self._decided(hold) or await self._drive(job, hold, drain, None)
         except LostClaim:
             return SliceResult(outcome="stale")
 
@@ -54,11 +52,15 @@ class Runner:
                 return await end_missing(self._parts, run_id)
             return _refused(hold)
         try:
-            if hold.claimed.sealed is not None:
-                return await self._finish(hold, hold.claimed.sealed)
-            return await self._end(job, hold, failed(kind, INTERRUPTED))
+            return await self._decided(hold) or await self._end(job, hold, failed(kind, INTERRUPTED))
         except LostClaim:
             return SliceResult(outcome="stale")
+
+    async def _decided(self, hold: Hold) -> SliceResult | None:
+        """The result of a run whose outcome stands already, in a seal or only in the records."""
+        if hold.claimed.sealed is not None:
+            return await self._finish(hold, hold.claimed.sealed)
+        return await over(self._parts, hold) if hold.claimed.went_back else None
 
     async def _end(self, job: Job, hold: Hold, ending: Outcome) -> SliceResult:
         try:

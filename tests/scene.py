@@ -22,6 +22,7 @@ from runner.port import Job
 from tests.forgetful import Reader
 from tests.proxy import Proxy, proxied
 from tests.rig import RUN_ID, Rig, StillClock
+from tests.stores import until_available
 
 WORDS = 40
 SCRIPT = parse_script(
@@ -63,6 +64,13 @@ class Scene:
         while self.reader.kinds.count("text-delta") < words:
             await self.reader.came.wait()
             self.reader.came.clear()
+
+    async def stored(self, frames: int) -> None:
+        """Until the log has so many frames."""
+        while True:
+            view = await until_available(lambda: self.rig.store.view(RUN_ID))
+            if view is not None and view.next >= frames:
+                return
 
     async def attempt(self, number: int = 1) -> SliceResult:
         self._word = 0

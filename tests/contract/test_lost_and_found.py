@@ -74,6 +74,29 @@ def emptied(scene: Scene, server: Server) -> None:
     scene.at = {10: empty}
 
 
+def cut_back_in_silence(scene: Scene, server: Server) -> None:
+    """The model thinks while the power fails, and goes on once the log is as long as before: no append tells the loss."""
+    cut_back(scene, server)
+    lose_power = scene.at[20]
+
+    async def lose_and_wait() -> None:
+        await lose_power()
+        await scene.stored(25)
+
+    scene.at[20] = lose_and_wait
+
+
+def flushed_in_silence(scene: Scene, _: Server) -> None:
+    """The same with all data: what finds out is the renewal of the lease."""
+
+    async def flush_and_wait() -> None:
+        await scene.seen(10)
+        await scene.client.execute("FLUSHALL")
+        await scene.stored(15)
+
+    scene.at = {10: flush_and_wait}
+
+
 def flushed(scene: Scene, _: Server) -> None:
     """Somebody throws its data away."""
     scene.at = {10: lambda: scene.client.execute("FLUSHALL")}
@@ -120,8 +143,12 @@ def often_cut(scene: Scene, _: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble", [killed, away, cut_back, emptied, flushed, full, demoted, silent, often_cut], ids=lambda it: it.__name__
-)
+    "trouble",
+    [
+        killed, away, cut_back, cut_back_in_silence, emptied, flushed, flushed_in_silence, full, demoted, silent, often_cut,
+    ],
+    ids=lambda it: it.__name__,
+)  # fmt: skip
 async def test_a_turn_whose_store_fails_goes_on(trouble: Trouble) -> None:
     """C5, C9, FR18, FR31, FR60, LAW-P1, LAW-P2: the same frames as if nothing had happened."""
     with running_server("valkey", append_only=True) as server:

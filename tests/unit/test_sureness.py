@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from copy import deepcopy
 
 import pytest
 
 from checkpoints.memory import MemoryRunStore
+from checkpoints.memory_run import MemoryRun
 from checkpoints.port import Claimed, ClaimRequest, Order
 from protocol.frames import Frame
 from protocol.turn import SliceResult
@@ -134,6 +136,30 @@ async def test_padding_that_was_cut_off_is_finished_by_the_next_attempt(rig: Rig
 
     frames: list[Frame] = await rig.frames()
     assert [frame["type"] for frame in frames].count("data-void") == 512
+
+
+async def test_a_store_that_went_back_to_before_the_seal_does_not_run_the_turn_again(rig: Rig) -> None:
+    """C3, C9, LAW-P3: the records have the answer, and nothing of the run stays in the store."""
+    store = rig.store
+    assert isinstance(store, MemoryRunStore)
+    before: list[MemoryRun] = []
+
+    async def fault(point: str) -> None:
+        if point == "boundary:asked":
+            before.append(deepcopy(store._runs[RUN_ID]))
+        if point == "stored":
+            raise asyncio.CancelledError
+
+    rig.fault = fault
+    with pytest.raises(asyncio.CancelledError):
+        await attempt(rig, SCRIPT)
+    store._runs[RUN_ID], store.server = before[0], "another"
+    rig.clock.now += rig.settings.lease_ms + 1
+    result = await attempt(rig, SCRIPT, 2)
+
+    assert result == SliceResult(outcome="ended", status="completed")
+    assert rig.outside.effects == [f"{RUN_ID}:1.2"]
+    assert await store.view(RUN_ID) is None
 
 
 async def _die_at(rig: Rig, point: str, *, number: int = 1) -> None:
