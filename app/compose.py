@@ -2,8 +2,8 @@
 
 import random
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
 
+Compose = Callable[[Settings], AbstractAsyncContextManager["Core"]]  # `core`, or what a test puts in its place
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
@@ -55,7 +57,11 @@ class Core:
 
     def runner(self, store: RunStore) -> TurnRunner:
         """A runner over a store, counted and logged."""
-        parts = Parts(
+        return CountedRunner(Runner(self.parts(store)), self.metrics)
+
+    def parts(self, store: RunStore) -> Parts:
+        """What such a runner is built from."""
+        return Parts(
             store=store,
             records=self.records,
             assistants=self.assistants,
@@ -70,7 +76,6 @@ class Core:
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
             ),
         )
-        return CountedRunner(Runner(parts), self.metrics)
 
     def model_of(self, assistant: Assistant) -> str:
         """The model that answers for an assistant. Raises TurnkeepError: `not_configured`."""

@@ -1,0 +1,76 @@
+"""The suite: undisturbed runs tell the places, rounds of kills hit them, a failing case is tried again alone."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx2
+
+from tests.crash.cases import Case, Queue, matrix
+from tests.crash.points import Place
+from tests.crash.properties import ENDS
+from tests.crash.round import BOUND_SECONDS, Result, Round
+from tests.crash.turn import Turn
+from tests.crash.world import World, world
+
+
+@dataclass(kw_only=True)
+class Suite:
+    """One run of the suite with a seed. `say` gets a line of progress at a time."""
+
+    seed: str
+    say: Callable[[str], None]
+    bug: str = ""
+    bound_seconds: float = BOUND_SECONDS
+    results: list[Result] = field(default_factory=list)
+    seconds: float = 0.0
+
+    async def run(self, count: int, only: Sequence[Case] = ()) -> None:
+        """Hit this many (turn, kill) pairs, or the given cases."""
+        begun = time.monotonic()
+        with TemporaryDirectory(prefix="crash-") as folder:
+            async with world(Path(folder), bug=self.bug) as made:
+                await self._run(made, count, only)
+        self.seconds = time.monotonic() - begun
+
+    async def _run(self, made: World, count: int, only: Sequence[Case]) -> None:
+        chance = random.Random(self.seed)
+        cases = [*only] or matrix(await _places(made))
+        queue = Queue(cases, chance, len(only) or count)
+        while taken := queue.next():
+            begun = time.monotonic()
+            results = await Round(
+                made, [case for case, _ in taken], chance.getrandbits(64), bound_seconds=self.bound_seconds
+            ).run()
+            for result, (case, tries) in zip(results, taken, strict=True):
+                if not result.hit:
+                    queue.back(case, tries)
+            self._note([result for result in results if result.hit], len(taken), time.monotonic() - begun)
+
+    def _note(self, hit: Sequence[Result], together: int, seconds: float) -> None:
+        self.results += hit
+        if hit:
+            self.say(f"{len(self.results):>5} {hit[0].case.hit:<9}{len(hit)} of {together} turns hit, {seconds:.1f} s")
+        for result in hit:
+            for wrong in dict.fromkeys(result.wrong):
+                self.say(f"VIOLATION {result.case}: {wrong}")
+                self.say(f"  alone: make crash SEED={self.seed} CASE={result.case}")
+
+    @property
+    def violations(self) -> list[Result]:
+        return [result for result in self.results if result.wrong]
+
+
+async def _places(made: World) -> dict[str, list[Place]]:
+    """Where each turn comes by when nothing happens to it."""
+    places = {}
+    async with httpx2.AsyncClient() as client:
+        for name in [*ENDS, "stop"]:
+            case = Case(turn=name, hit="worker", place=Place("nowhere", 0))
+            turn = Turn(case=case, world=made, client=client, chance=random.Random(name))
+            await turn.read()
+            places[name] = made.plans.passed(turn.run_id)
+    return {name: found for name, found in places.items() if name != "next"}
