@@ -30,7 +30,7 @@ from tests.crash.points import Points
 from tests.crash.store import PointedStore
 from tools.declare import Call, Tool, tool
 
-TURNS: Final = Path(__file__).parent / "turns"
+SCRIPTS: Final = Path(__file__).parent / "turns"
 OUTBOX: Final = "outside.jsonl"
 NEXT: Final = "next"  # the short turn that follows to see whether the conversation is free
 SALT: Final = "{salt}"
@@ -38,7 +38,7 @@ SALT: Final = "{salt}"
 
 def names() -> list[str]:
     """The scripted turns, which are assistants here."""
-    return sorted(path.stem for path in TURNS.glob("*.jsonl"))
+    return sorted(path.stem for path in SCRIPTS.glob("*.jsonl"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

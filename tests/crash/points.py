@@ -108,9 +108,9 @@ class Points:
         writer.close()
 
 
-def announce(folder: Path, name: str) -> int:
-    """Tell the suite that a process is there. Write a byte to the file descriptor when it is ready."""
+def announce(folder: Path, name: str, kind: str, number: int) -> int:
+    """Tell the suite something, with a socket that blocks. Its file descriptor, for what follows."""
     line = socket.socket(socket.AF_UNIX)
     line.connect(str(folder / SOCKET))
-    line.sendall(f"ready {name} {os.getpid()}\n".encode())
+    line.sendall(f"{kind} {name} {number}\n".encode())
     return line.detach()

@@ -35,7 +35,12 @@ class Child:
 def run_worker(child: Child) -> None:
     """A worker process."""
     settings, ready = _begin(child)
-    run_process(child.name, settings, work(settings, ready, compose=composition(child.folder, child.bug)))
+
+    async def main() -> None:
+        _count_when_asked(child)
+        await work(settings, ready, compose=composition(child.folder, child.bug))
+
+    run_process(child.name, settings, main())
     os._exit(0)
 
 
@@ -45,6 +50,7 @@ def run_api(child: Child) -> None:
     listener = socket.create_server(("127.0.0.1", child.port), backlog=256)
 
     async def main() -> None:
+        _count_when_asked(child)
         serving = asyncio.create_task(serve(settings, listener, compose=composition(child.folder, child.bug)))
         os.write(ready, b".")
         os.close(ready)
@@ -54,10 +60,19 @@ def run_api(child: Child) -> None:
     os._exit(0)
 
 
+def _count_when_asked(child: Child) -> None:
+    """On SIGUSR1 tell the suite how many tasks there are."""
+
+    def tell() -> None:
+        os.close(announce(child.folder, child.name, "tasks", len(asyncio.all_tasks())))
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, tell)
+
+
 def _begin(child: Child) -> tuple[Settings, int]:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     log = os.open(child.folder / f"{child.name}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    return Settings.read(child.environment), announce(child.folder, child.name)
+    return Settings.read(child.environment), announce(child.folder, child.name, "ready", os.getpid())

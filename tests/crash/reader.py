@@ -29,6 +29,7 @@ class Reader:
     frames: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)  # when each frame came first
     wrong: list[str] = field(default_factory=list)
+    memory: bool = False  # the run lives in the process that answered, and can be read nowhere else (C6)
     at: str = ""  # the process it reads from at the moment
     refused: str = ""  # the last answer that was no stream
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,8 +39,8 @@ class Reader:
         return bool(self.frames) and b"\nevent: finish\n" in self.frames[-1]
 
     async def ask(self, body: dict[str, str]) -> None:
-        """Ask, again and again until it is taken, and read on in that response until that ends. Returns with a handle."""
-        while not self.handle and not self.ended:
+        """Ask, again and again until it is taken, and read on in that response until that ends. Returns with a handle, or with all there is of a memory run."""
+        while not (self.handle or self.memory or self.ended):
             try:
                 await self._open("POST", "/api/chat", json=body, leave=None)
             except httpx2.TransportError:
@@ -47,7 +48,7 @@ class Reader:
 
     async def wait_for_handle(self) -> None:
         """Wait until the turn was taken."""
-        while not self.handle and not self.ended:
+        while not (self.handle or self.memory or self.ended):
             self.news.clear()
             await self.news.wait()
 
@@ -74,6 +75,7 @@ class Reader:
                 self.refused = f"{response.status_code} {(await response.aread()).decode()}"
                 return
             self.handle = self.handle or response.headers.get("x-workflow-run-id", "")
+            self.memory = not self.handle
             self.news.set()
             async for piece in _pieces(response):
                 self._take(piece)

@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 
 import httpx2
 
-from tests.crash.cases import Case, Queue, matrix
-from tests.crash.points import Place
-from tests.crash.properties import ENDS
+from tests.crash.cases import TURNS, Case, Queue, matrix
+from tests.crash.points import NOWHERE, Place
 from tests.crash.round import BOUND_SECONDS, Result, Round
 from tests.crash.turn import Turn
 from tests.crash.world import World, world
@@ -68,9 +67,9 @@ async def _places(made: World) -> dict[str, list[Place]]:
     """Where each turn comes by when nothing happens to it."""
     places = {}
     async with httpx2.AsyncClient() as client:
-        for name in [*ENDS, "stop"]:
-            case = Case(turn=name, hit="worker", place=Place("nowhere", 0))
+        for name in TURNS:
+            case = Case(turn=name, hit="worker", place=Place(NOWHERE, 0))
             turn = Turn(case=case, world=made, client=client, chance=random.Random(name))
             await turn.read()
             places[name] = made.plans.passed(turn.run_id)
-    return {name: found for name, found in places.items() if name != "next"}
+    return places

@@ -24,6 +24,7 @@ class Turn:
     client: httpx2.AsyncClient
     chance: random.Random
     held: Held | None = None
+    planned: bool = True  # whether it is held at its case's place, and its passes are written down
     stopped: str | None = None  # what the stop was answered, where one was asked for
     readers: list[Reader] = field(default_factory=list)
 
@@ -34,29 +35,45 @@ class Turn:
         ring = KeyRing([self.world.secret.encode()])
         self.cookie = f"{COOKIE}={Sessions(ring).mint(self.owner)}"
         self.readers = [self.reader(), self.reader()]
-        self.world.plans.write(self.run_id, self.case.place)
+        if self.planned:
+            self.world.plans.write(self.run_id, self.case.place)
 
     def reader(self) -> Reader:
         """Another one of the same owner."""
         chance = random.Random(self.chance.getrandbits(64))
         return Reader(client=self.client, addresses=self.world.addresses, chance=chance, cookie=self.cookie)
 
+    @property
+    def lost(self) -> bool:
+        """Whether it was a memory run, and its process died."""
+        return self.readers[0].memory and not self.readers[0].ended
+
     async def read(self) -> None:
         """Ask, and read to the end, twice at once."""
-        await self.ask(self.readers[0], self.case.turn, self.run_id)
-
-    async def ask(self, first: Reader, turn: str, run_id: str) -> None:
-        body = {"message": turn, "assistant": turn, "conversation_id": self.conversation_id, "run_id": run_id}
-        asking = asyncio.create_task(first.ask(body))
+        first, second = self.readers
+        asking = asyncio.create_task(first.ask(self._body(self.case.turn, self.run_id)))
         try:
             await first.wait_for_handle()
-            others = [reader for reader in self.readers if first in self.readers and reader is not first]
-            for reader in others:
-                reader.handle = first.handle
-            await asyncio.gather(asking, *(reader.read() for reader in others))
-            await first.read()
+            if not first.memory:
+                second.handle = first.handle
+                await second.read()
+            await asking
+            if not first.memory:
+                await first.read()
         finally:
             asking.cancel()
+
+    async def go_on(self, turn: str) -> Reader:
+        """Ask the conversation something else, and read the answer."""
+        reader = self.reader()
+        run_id = self.run_id[:-12] + f"{self.chance.getrandbits(48):012x}"
+        await reader.ask(self._body(turn, run_id))
+        if not reader.memory:
+            await reader.read()
+        return reader
+
+    def _body(self, turn: str, run_id: str) -> dict[str, str]:
+        return {"message": turn, "assistant": turn, "conversation_id": self.conversation_id, "run_id": run_id}
 
     async def stand(self, reading: "asyncio.Task[None]") -> None:
         """Wait until the turn stands at its place, or has gone past it to its end."""

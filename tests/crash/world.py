@@ -26,7 +26,7 @@ from app.stack.ports import free_port
 from records.migrate import upgrade
 from resp.client import Client
 from resp.keys import Keys
-from tests.crash.composition import TURNS
+from tests.crash.composition import SCRIPTS
 from tests.crash.points import Plans
 from tests.crash.processes import Child, run_api, run_worker
 from tests.servers import Server, running_server
@@ -67,6 +67,7 @@ class World:
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
         self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
+        self._tasks: asyncio.Queue[int] = asyncio.Queue()
         # A server's process is tied to the thread that started it.
         self._starter = ThreadPoolExecutor(1)
 
@@ -163,6 +164,11 @@ class World:
     def usage(self, name: str) -> psutil.Process:
         return psutil.Process(self.pid(name))
 
+    async def tasks(self, name: str) -> int:
+        """How many tasks the process has."""
+        os.kill(self.pid(name), signal.SIGUSR1)
+        return await self._tasks.get()
+
     def close(self) -> None:
         for _, process in self._children.values():
             process.kill()
@@ -170,12 +176,14 @@ class World:
         self._starter.shutdown()
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One line to the suite: a process that starts, or a run that stands still."""
-        kind, name, pid = (await reader.readline()).decode().split()
+        """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
+        kind, name, number = (await reader.readline()).decode().split()
         if kind == "held":
-            self._held[name].put_nowait(Held(int(pid), writer))
+            self._held[name].put_nowait(Held(int(number), writer))
             return
-        if await reader.read(1):
+        if kind == "tasks":
+            self._tasks.put_nowait(int(number))
+        elif await reader.read(1):
             self._ready[name].set()
         writer.close()
 
@@ -192,7 +200,7 @@ class World:
             "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
             "TURNKEEP_LEASE_MS": str(LEASE_MS),
             "TURNKEEP_REDIS_URL": f"unix://{self.valkey.address.path}",
-            "TURNKEEP_SCRIPTS": str(TURNS),
+            "TURNKEEP_SCRIPTS": str(SCRIPTS),
             "TURNKEEP_STATE_DIR": str(self.folder),
             "TURNKEEP_TEMPORAL_ADDRESS": self.temporal.address,
         }
