@@ -45,13 +45,13 @@ def parse_case(text: str) -> Case:
     return Case(turn=turn, hit=cast("Hit", hit), place=Place(point, int(number)))
 
 
-def matrix(passed: Mapping[str, Sequence[Place]]) -> list[Case]:
-    """Every kill at every place of every turn."""
+def matrix(passed: Mapping[str, Sequence[Place]], hits: Sequence[Hit] = KILLS) -> list[Case]:
+    """Every one of these kills at every place of every turn."""
     return [
         Case(turn=turn, hit=hit, place=place)
         for turn, places in passed.items()
         for place in dict.fromkeys(places)
-        for hit in KILLS
+        for hit in hits
         if _makes_sense(hit, place)
     ]
 
@@ -90,6 +90,6 @@ def _makes_sense(hit: Hit, place: Place) -> bool:
         return False
     if place.point.startswith("release"):
         return hit != "inline"  # a turn in the API process has no slices
-    # A turn that stands in the API has no worker yet; without its store at that moment it runs on the memory log, which
-    # promises nothing beyond its process (C6).
-    return place.point not in IN_API or hit in ("api", "temporal")
+    # A turn that stands here is not dispatched yet, and whoever opened it waits for the store but a moment: let go, it runs
+    # on the memory log, which promises nothing beyond its process (C6). So only the process itself is killed.
+    return place.point not in IN_API or hit == "api"

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import httpx2
 
-from tests.crash.cases import TURNS, Case, Queue, matrix
+from tests.crash.cases import KILLS, TURNS, Case, Hit, Queue, matrix
 from tests.crash.points import NOWHERE, Place
 from tests.crash.round import BOUND_SECONDS, Result, Round
 from tests.crash.turn import Turn
@@ -23,6 +23,7 @@ class Suite:
     seed: str
     say: Callable[[str], None]
     bug: str = ""
+    hits: Sequence[Hit] = KILLS
     bound_seconds: float = BOUND_SECONDS
     results: list[Result] = field(default_factory=list)
     seconds: float = 0.0
@@ -37,7 +38,7 @@ class Suite:
 
     async def _run(self, made: World, count: int, only: Sequence[Case]) -> None:
         chance = random.Random(self.seed)
-        cases = [*only] or matrix(await _places(made))
+        cases = [*only] or matrix(await _places(made), self.hits)
         queue = Queue(cases, chance, len(only) or count)
         while taken := queue.next():
             begun = time.monotonic()
