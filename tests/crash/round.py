@@ -140,5 +140,8 @@ def _unended(turn: Turn) -> bool:
 
 
 def _where(turn: Turn) -> str:
-    reader = turn.readers[0]
-    return f"{len(reader.frames)} frames, the last {reader.frames[-1:]!r}; refused: {reader.refused!r}"
+    return "; ".join(
+        f"{len(reader.frames)} frames from {reader.at}, the last {reader.frames[-1:]!r}, refused {reader.refused!r}"
+        for reader in turn.readers
+        if not reader.ended
+    )

@@ -61,17 +61,15 @@ class Soak:
         await asyncio.gather(*(self._turn() for _ in range(5)))
         before = {name: await self._holdings(name) for name in SPARED}
         until = time.monotonic() + seconds
-        beside = [asyncio.create_task(self._kill()), asyncio.create_task(self._sample())]
         lanes = [asyncio.create_task(self._lane(number, until)) for number in range(self.together)]
-        await asyncio.wait(beside, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
-        _, unended = await asyncio.wait(lanes, timeout=DRAIN_SECONDS)
+        # They end by themselves: a kill that is cut short would leave a server dead.
+        await asyncio.gather(self._kill(until), self._sample(until))
+        ended, unended = await asyncio.wait(lanes, timeout=DRAIN_SECONDS)
         self.wrong += [f"{len(unended)} turns did not end"] if unended else []
         for lane in unended:
             lane.cancel()
-        await asyncio.gather(*lanes)
+        for lane in ended:
+            lane.result()
         await self._compare(before, seconds)
 
     async def _lane(self, number: int, until: float) -> None:
@@ -95,8 +93,8 @@ class Soak:
         elif found := await violations(turn):
             self.wrong += found
 
-    async def _kill(self) -> None:
-        while True:
+    async def _kill(self, until: float) -> None:
+        while time.monotonic() < until:
             await asyncio.sleep(KILL_SECONDS)
             victims = [name for role in ("worker", "api") for name in self.world.names(role) if name not in SPARED]
             victim = self.chance.choice([*victims, *victims, "valkey", "temporal"])
@@ -110,8 +108,8 @@ class Soak:
                     self.world.kill(name)
             self.kills += 1
 
-    async def _sample(self) -> None:
-        while True:
+    async def _sample(self, until: float) -> None:
+        while time.monotonic() < until:
             for name in SPARED:
                 self.memory[name].append(self.world.usage(name).memory_info().rss)
             await asyncio.sleep(SAMPLE_SECONDS)
