@@ -17,12 +17,9 @@ def main() -> int:
     arguments = _arguments()
     suite = Suite(seed=arguments.seed, bug=arguments.bug, say=_say)
     asyncio.run(suite.run(arguments.count, [parse_case(text) for text in arguments.case] * arguments.times))
-    wrong = len(suite.violations)
-    _say(
-        f"\n{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, seed {suite.seed}: {len(suite.results)} "
-        f"pairs of turn and kill in {suite.seconds:.0f} s, {wrong} violated\n\n{table(suite.results)}"
-    )
-    return int(bool(wrong) != bool(suite.bug))
+    about = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, seed {suite.seed}"
+    _say(f"\n{about}: {suite.summary}\n\n{table(suite.results)}")
+    return int(bool(suite.violations) != bool(suite.bug))
 
 
 def _arguments() -> argparse.Namespace:

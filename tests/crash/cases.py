@@ -8,9 +8,12 @@ from typing import Final, Literal, cast, get_args
 from tests.crash.points import Place
 
 # inline: the API process that executes the turn · pause: a worker that stands still and wakes up after its turns were taken
-# over · erase: a worker, and all keys of its turns with it
-Hit = Literal["worker", "api", "inline", "valkey", "temporal", "pause", "erase"]
-KILLS: Final[tuple[Hit, ...]] = ("worker", "api", "inline", "valkey", "temporal", "pause")
+# over · …-line: what lies between our processes and the server · erase: a worker, and all keys of its turns with it
+Hit = Literal["worker", "api", "inline", "valkey", "temporal", "pause", "valkey-line", "temporal-line", "erase"]
+KILLS: Final[tuple[Hit, ...]] = (
+    "worker", "api", "inline", "valkey", "temporal", "pause", "valkey-line", "temporal-line",
+)  # fmt: skip
+SERVERS: Final = ("valkey", "temporal", "valkey-line", "temporal-line")  # under every turn there is
 TURNS: Final = ("text", "tools", "steps", "stop")
 # Not kept yet, and said so in docs/reliability.md: kills at these places are left out unless they are named.
 NOT_YET: Final = {

@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx2
 
-from tests.crash.cases import IN_API, Case
+from tests.crash.cases import IN_API, SERVERS, Case
 from tests.crash.properties import repeated, violations
 from tests.crash.turn import Turn
 from tests.crash.world import World
@@ -89,7 +89,7 @@ class Round:
 
     def _under(self, turn: Turn) -> set[str]:
         """The processes whose death strikes the turn."""
-        if self._kind in ("valkey", "temporal"):
+        if self._kind in SERVERS:
             return {self._kind}
         if self._kind == "api" and turn.case.place.point not in IN_API:
             return {reader.at for reader in turn.readers if reader.at}
@@ -98,7 +98,7 @@ class Round:
     def _victims(self, turns: Sequence[Turn]) -> set[str]:
         """One process, the one under most of the turns; or, half of the time, all of them."""
         under = Counter(name for turn in turns if turn.held for name in sorted(self._under(turn)))
-        if not under or self._kind in ("valkey", "temporal"):
+        if not under or self._kind in SERVERS:
             return {self._kind}
         several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
         return set(under) if several else {under.most_common(1)[0][0]}
@@ -113,14 +113,22 @@ class Round:
                 await self._world.kill_valkey(let_go)
             case "temporal":
                 await self._world.kill_temporal(let_go)
+            case "valkey-line" | "temporal-line":
+                going_bad = asyncio.create_task(self._world.lines[self._kind].go_bad(self._own()))
+                await asyncio.sleep(0)  # it is bad
+                let_go()
+                await going_bad
             case "pause":
                 await self._pause(victims, struck, let_go)
             case _:
-                if self._kind == "erase":
-                    await asyncio.gather(*(self._world.erase(turn.run_id) for turn in struck))
-                for name in victims:
-                    self._world.kill(name)
+                await self._kill_processes(victims, struck)
                 let_go()
+
+    async def _kill_processes(self, victims: set[str], struck: Sequence[Turn]) -> None:
+        if self._kind == "erase":
+            await asyncio.gather(*(self._world.erase(turn.run_id) for turn in struck))
+        for name in victims:
+            self._world.kill(name)
 
     async def _pause(self, victims: set[str], struck: Sequence[Turn], let_go: Callable[[], None]) -> None:
         """Let the processes stand still until others have taken their turns over, and then go on."""

@@ -26,6 +26,7 @@ class Suite:
     hits: Sequence[Hit] = KILLS
     bound_seconds: float = BOUND_SECONDS
     results: list[Result] = field(default_factory=list)
+    known: int = 0  # how many different cases there are
     seconds: float = 0.0
 
     async def run(self, count: int, only: Sequence[Case] = ()) -> None:
@@ -39,6 +40,7 @@ class Suite:
     async def _run(self, made: World, count: int, only: Sequence[Case]) -> None:
         chance = random.Random(self.seed)
         cases = [*only] or matrix(await _places(made), self.hits)
+        self.known = len(set(cases))
         queue = Queue(cases, chance, len(only) or count)
         while taken := queue.next():
             begun = time.monotonic()
@@ -53,11 +55,20 @@ class Suite:
     def _note(self, hit: Sequence[Result], together: int, seconds: float) -> None:
         self.results += hit
         if hit:
-            self.say(f"{len(self.results):>5} {hit[0].case.hit:<9}{len(hit)} of {together} turns hit, {seconds:.1f} s")
+            self.say(f"{len(self.results):>5} {hit[0].case.hit:<14}{len(hit)} of {together} turns hit, {seconds:.1f} s")
         for result in hit:
             for wrong in dict.fromkeys(result.wrong):
                 self.say(f"VIOLATION {result.case}: {wrong}")
                 self.say(f"  alone: make crash SEED={self.seed} CASE={result.case}")
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        different = len({result.case for result in self.results})
+        return (
+            f"{len(self.results)} pairs of turn and kill, {different} of {self.known} cases, in {self.seconds:.0f} s: "
+            f"{len(self.violations)} violated"
+        )
 
     @property
     def violations(self) -> list[Result]:

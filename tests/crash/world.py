@@ -27,6 +27,7 @@ from records.migrate import upgrade
 from resp.client import Client
 from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
+from tests.crash.line import Line, tcp_line, unix_line
 from tests.crash.points import Plans
 from tests.crash.processes import Child, run_api, run_worker
 from tests.servers import Server, running_server
@@ -35,6 +36,7 @@ from workflows.connection import connect
 
 READY_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.05
+VALKEY_LINE: Final = "valkey"
 LEASE_MS: Final = 1_000
 HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
 SLICE_MS: Final = 100  # every closed boundary hands over
@@ -60,6 +62,8 @@ class World:
         self.plans = Plans(folder)
         self.valkey = valkey
         self.temporal = temporal
+        self.temporal_port = free_port("127.0.0.1")  # of the line to it
+        self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
         self.client = Client(valkey.address)
         self.addresses: dict[str, str] = {}  # of the APIs
@@ -199,10 +203,10 @@ class World:
             "TURNKEEP_DATABASE_URL": self._database,
             "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
             "TURNKEEP_LEASE_MS": str(LEASE_MS),
-            "TURNKEEP_REDIS_URL": f"unix://{self.valkey.address.path}",
+            "TURNKEEP_REDIS_URL": f"unix://{self.folder}/{VALKEY_LINE}",
             "TURNKEEP_SCRIPTS": str(SCRIPTS),
             "TURNKEEP_STATE_DIR": str(self.folder),
-            "TURNKEEP_TEMPORAL_ADDRESS": self.temporal.address,
+            "TURNKEEP_TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
         }
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
@@ -236,9 +240,14 @@ async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2)
         World(folder, valkey, temporal, bug=bug) as made,
     ):
         server = await asyncio.start_unix_server(made.hear, made.plans.socket)
-        try:
-            await made.start(workers=workers, apis=apis)
-            yield made
-        finally:
-            server.close()
-            await made.client.close()
+        async with (
+            unix_line(str(folder / VALKEY_LINE), valkey.address.path) as to_valkey,
+            tcp_line(made.temporal_port, temporal.address) as to_temporal,
+        ):
+            made.lines |= {"valkey-line": to_valkey, "temporal-line": to_temporal}
+            try:
+                await made.start(workers=workers, apis=apis)
+                yield made
+            finally:
+                server.close()
+                await made.client.close()
