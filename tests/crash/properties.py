@@ -91,7 +91,7 @@ def _rows(turn: Turn, messages: Sequence[dict[str, Any]]) -> list[str]:
 async def _effects(turn: Turn, stored: dict[str, Any]) -> list[str]:
     """P3: what happened outside is what the transcript and the ledger say, and nothing happened twice."""
     effects = outside(turn)
-    entries = await turn.world.client.execute("HGETALL", Keys().ledger(turn.run_id))
+    entries = await turn.world.ask("HGETALL", Keys().ledger(turn.run_id))
     ledger = {key.decode(): json.loads(entry)["state"] for key, entry in entries.items()}
     wrong = []
     calls = {part["toolCallId"].removeprefix("c"): part for part in stored.get("parts", ()) if "toolCallId" in part}
@@ -124,6 +124,8 @@ def outside(turn: Turn) -> Counter[str]:
 async def _next_message(turn: Turn) -> list[str]:
     """P1: the conversation takes the next message."""
     reader = await turn.go_on(NEXT)
+    if reader.memory:
+        return []  # it was taken
     outcome = decode(reader.frames[-1])[1] if reader.ended else None
     return [] if outcome == {"type": "finish", "finishReason": "stop"} else [f"next: {outcome}"]
 

@@ -58,7 +58,7 @@ class Soak:
 
     async def run(self, seconds: float) -> None:
         """Soak, drain, compare."""
-        await asyncio.gather(*(self._turn() for _ in range(5)))
+        await asyncio.gather(*(self._turn() for _ in range(self.together)))  # so that pools are as large as they get
         before = {name: await self._holdings(name) for name in SPARED}
         until = time.monotonic() + seconds
         lanes = [asyncio.create_task(self._lane(number, until)) for number in range(self.together)]

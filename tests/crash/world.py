@@ -17,12 +17,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import httpx2
 import psutil
 
 from app.stack.ports import free_port
+from protocol.errors import StoreUnavailable
 from records.migrate import upgrade
 from resp.client import Client
 from resp.keys import Keys
@@ -89,7 +90,15 @@ class World:
 
     async def durable(self) -> None:
         """Let Valkey answer for what is on disk only: what becomes of a store that went back is not this suite's to say."""
-        await self.client.execute("CONFIG", "SET", "appendfsync", "always")
+        await self.ask("CONFIG", "SET", "appendfsync", "always")
+
+    async def ask(self, *command: str) -> Any:
+        """Valkey's answer, as soon as it gives one."""
+        while True:
+            try:
+                return await self.client.execute(*command)
+            except StoreUnavailable:
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def ready(self) -> None:
         """Wait until every process can be used again."""
@@ -127,11 +136,7 @@ class World:
         await self._in_thread(self.valkey.kill)
         after()
         await self._in_thread(self.valkey.start)
-        while True:
-            try:
-                return await self.durable()
-            except Exception:  # noqa: BLE001 - our own connection finds out that it is back
-                await asyncio.sleep(0.01)
+        await self.durable()
 
     async def kill_temporal(self, after: Callable[[], None]) -> None:
         """The same with Temporal."""
@@ -155,7 +160,7 @@ class World:
         """Take everything that the store has of a run."""
         keys = Keys()
         names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
-        await self.client.execute("DEL", *(name(run_id) for name in names))
+        await self.ask("DEL", *(name(run_id) for name in names))
 
     async def closed(self, run_id: str) -> None:
         """Wait until the run's workflow is over."""
