@@ -35,7 +35,7 @@ class Case:
     place: Place
 
     def __str__(self) -> str:
-        return f"{self.turn}:{self.hit}:{self.place}"
+        return ":".join((self.turn, self.hit, str(self.place)))
 
 
 def parse_case(text: str) -> Case:

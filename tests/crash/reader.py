@@ -38,13 +38,14 @@ class Reader:
     def ended(self) -> bool:
         return bool(self.frames) and b"\nevent: finish\n" in self.frames[-1]
 
-    async def ask(self, body: dict[str, str]) -> None:
-        """Ask, again and again until it is taken, and read on in that response until that ends. Returns with a handle, or with all there is of a memory run."""
+    async def ask_and_read(self, body: dict[str, str]) -> None:
+        """Ask, again and again until it is taken, and read to the end; of a memory run, what its process gives."""
         while not (self.handle or self.memory or self.ended):
-            try:
+            with suppress(httpx2.TransportError):
                 await self._open("POST", "/api/chat", json=body, leave=None)
-            except httpx2.TransportError:
-                await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(PAUSE_SECONDS)
+        if not self.memory:
+            await self.read()
 
     async def wait_for_handle(self) -> None:
         """Wait until the turn was taken."""

@@ -56,7 +56,8 @@ class Round:
 
     async def _hit(self, turns: Sequence[Turn], reading: "Sequence[asyncio.Task[None]]") -> list[Result]:
         standing = asyncio.gather(*(turn.stand(task) for turn, task in zip(turns, reading, strict=True)))
-        await asyncio.wait_for(standing, STANDING_SECONDS)
+        with suppress(TimeoutError):  # a turn that is not there by then is not hit
+            await asyncio.wait_for(standing, STANDING_SECONDS)
         stopping = [turn for turn in turns if turn.case.turn == "stop"]
         before = [turn for turn in stopping if self._chance.random() < 0.5]
         await asyncio.gather(*(turn.stop() for turn in before))

@@ -50,16 +50,25 @@ class Suite:
             for result, (case, tries) in zip(results, taken, strict=True):
                 if not result.hit:
                     queue.back(case, tries)
-            self._note([result for result in results if result.hit], len(taken), time.monotonic() - begun)
+            hit = [result for result in results if result.hit]
+            self.results += hit
+            if hit:
+                seconds = time.monotonic() - begun
+                self.say(
+                    f"{len(self.results):>5} {hit[0].case.hit:<14}{len(hit)} of {len(taken)} turns, {seconds:.1f} s"
+                )
+            for result in hit:
+                if result.wrong:
+                    await self._tell(made, result)
 
-    def _note(self, hit: Sequence[Result], together: int, seconds: float) -> None:
-        self.results += hit
-        if hit:
-            self.say(f"{len(self.results):>5} {hit[0].case.hit:<14}{len(hit)} of {together} turns hit, {seconds:.1f} s")
-        for result in hit:
-            for wrong in dict.fromkeys(result.wrong):
-                self.say(f"VIOLATION {result.case}: {wrong}")
-                self.say(f"  alone: make crash SEED={self.seed} CASE={result.case}")
+    async def _tell(self, made: World, result: Result) -> None:
+        """Say what was violated, and whether the case alone does it, too."""
+        for wrong in dict.fromkeys(result.wrong):
+            self.say(f"VIOLATION {result.case}: {wrong}")
+        seed = random.Random(str(result.case)).getrandbits(64)  # the queue's own chance goes on as it would have
+        (alone,) = await Round(made, [result.case], seed, bound_seconds=self.bound_seconds).run()
+        again = "again" if alone.wrong else "not this time"
+        self.say(f"  alone {again}: make crash SEED={self.seed} CASE={result.case}")
 
     @property
     def summary(self) -> str:

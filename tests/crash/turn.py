@@ -51,25 +51,21 @@ class Turn:
     async def read(self) -> None:
         """Ask, and read to the end, twice at once."""
         first, second = self.readers
-        asking = asyncio.create_task(first.ask(self._body(self.case.turn, self.run_id)))
+        reading = asyncio.create_task(first.ask_and_read(self._body(self.case.turn, self.run_id)))
         try:
             await first.wait_for_handle()
             if not first.memory:
                 second.handle = first.handle
                 await second.read()
-            await asking
-            if not first.memory:
-                await first.read()
+            await reading
         finally:
-            asking.cancel()
+            reading.cancel()
 
     async def go_on(self, turn: str) -> Reader:
         """Ask the conversation something else, and read the answer."""
         reader = self.reader()
         run_id = self.run_id[:-12] + f"{self.chance.getrandbits(48):012x}"
-        await reader.ask(self._body(turn, run_id))
-        if not reader.memory:
-            await reader.read()
+        await reader.ask_and_read(self._body(turn, run_id))
         return reader
 
     def _body(self, turn: str, run_id: str) -> dict[str, str]:
