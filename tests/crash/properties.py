@@ -21,6 +21,8 @@ async def violations(turn: Turn) -> list[str]:
     """All that does not hold of a turn that has ended, in words."""
     if turn.readers[0].memory:
         return []  # it was not struck, only kept waiting (see `cases`); what such a run promises is tested elsewhere
+    if any(reader.gone for reader in turn.readers):
+        return [f"P1: gone: {turn.readers[0].refused}"]
     status = (await turn.request("GET", f"/api/runs/{turn.run_id}"))["status"]
     messages = (await turn.request("GET", f"/api/conversations/{turn.conversation_id}/messages"))["messages"]
     frames = [decode(piece)[1] for piece in turn.readers[0].frames]

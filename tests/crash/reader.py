@@ -30,6 +30,7 @@ class Reader:
     times: list[float] = field(default_factory=list)  # when each frame came first
     wrong: list[str] = field(default_factory=list)
     memory: bool = False  # the run lives in the process that answered, and can be read nowhere else (C6)
+    gone: bool = False  # it has ended and its log is nowhere: there is nothing to come back for
     at: str = ""  # the process it reads from at the moment
     refused: str = ""  # the last answer that was no stream
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -40,22 +41,22 @@ class Reader:
 
     async def ask_and_read(self, body: dict[str, str]) -> None:
         """Ask, again and again until it is taken, and read to the end; of a memory run, what its process gives."""
-        while not (self.handle or self.memory or self.ended):
+        while not (self.handle or self.memory or self.gone or self.ended):
             with suppress(httpx2.TransportError):
                 await self._open("POST", "/api/chat", json=body, leave=None)
             await asyncio.sleep(PAUSE_SECONDS)
-        if not self.memory:
+        if self.handle:
             await self.read()
 
     async def wait_for_handle(self) -> None:
         """Wait until the turn was taken."""
-        while not (self.handle or self.memory or self.ended):
+        while not (self.handle or self.memory or self.gone or self.ended):
             self.news.clear()
             await self.news.wait()
 
     async def read(self) -> None:
         """Read until the end, coming back as often as it takes."""
-        while not self.ended:
+        while not (self.ended or self.gone):
             start = max(0, len(self.frames) - self.chance.randint(0, OVERLAP))
             leave = self.chance.choice((None, self.chance.randint(1, 12)))
             with suppress(httpx2.TransportError):
@@ -73,6 +74,8 @@ class Reader:
         headers = {"cookie": self.cookie}
         async with self.client.stream(method, self.addresses[self.at] + path, json=json, headers=headers) as response:
             if response.status_code != httpx2.codes.OK:
+                self.gone = response.status_code == httpx2.codes.GONE
+                self.news.set()
                 self.refused = f"{response.status_code} {(await response.aread()).decode()}"
                 return
             self.handle = self.handle or response.headers.get("x-workflow-run-id", "")

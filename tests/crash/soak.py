@@ -88,7 +88,7 @@ class Soak:
         )
         await turn.read()
         self.turns += 1
-        if turn.readers[0].memory:  # it ran on the memory log of its process, and promises nothing beyond it
+        if turn.lost or turn.readers[0].memory:  # on the memory log of its process, which promises nothing beyond it
             self.lost += turn.lost
         elif found := await violations(turn):
             self.wrong += found

@@ -45,8 +45,8 @@ class Turn:
 
     @property
     def lost(self) -> bool:
-        """Whether it was a memory run, and its process died."""
-        return self.readers[0].memory and not self.readers[0].ended
+        """Whether nothing is left of it: it was a memory run, and its process died."""
+        return not self.readers[0].ended and (self.readers[0].memory or self.readers[0].gone)
 
     async def read(self) -> None:
         """Ask, and read to the end, twice at once."""
@@ -54,7 +54,7 @@ class Turn:
         reading = asyncio.create_task(first.ask_and_read(self._body(self.case.turn, self.run_id)))
         try:
             await first.wait_for_handle()
-            if not first.memory:
+            if first.handle:
                 second.handle = first.handle
                 await second.read()
             await reading
