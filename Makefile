@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long check format lock smoke bench record clean
+.PHONY: help run test test-long check format lock smoke bench crash soak record clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -42,6 +42,13 @@ smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at UR
 
 bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
 	$(BIN)/python -m bench.first_light $(ARGS)
+
+crash: $(VENV)/.dev ## Kill everything at every point: SEED= COUNT= reproduce a run, CASE= TIMES= one case, BUG= a seeded bug
+	@exec $(BIN)/python -m tests.crash $(if $(SEED),--seed "$(SEED)") $(if $(COUNT),--count $(COUNT)) \
+	  $(foreach case,$(CASE),--case $(case)) $(if $(TIMES),--times $(TIMES)) $(if $(BUG),--bug $(BUG))
+
+soak: $(VENV)/.dev ## Run 200 turns at once for SECONDS= (600) while things die, and look for what is left over
+	@exec $(BIN)/python -m tests.crash.soak $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed "$(SEED)")
 
 record: $(VENV)/.dev ## Write golden files that are missing; existing ones are never touched
 	$(BIN)/python -m tests.golden.record

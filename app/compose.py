@@ -3,7 +3,7 @@
 import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
 
+Compose = Callable[[Settings], AbstractAsyncContextManager["Core"]]  # `core`, or what a test puts in its place
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
@@ -62,7 +64,13 @@ class Core:
         self, store: RunStore, outbox: Outbox, *, reachable: Callable[[], Awaitable[bool]] = always_there
     ) -> TurnRunner:
         """A runner over a store and the outbox beside it, counted and logged."""
-        parts = Parts(
+        return CountedRunner(Runner(self.parts(store, outbox, reachable=reachable)), self.metrics)
+
+    def parts(
+        self, store: RunStore, outbox: Outbox, *, reachable: Callable[[], Awaitable[bool]] = always_there
+    ) -> Parts:
+        """What such a runner is built from."""
+        return Parts(
             store=store,
             outbox=outbox,
             reachable=reachable,
@@ -79,7 +87,6 @@ class Core:
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
             ),
         )
-        return CountedRunner(Runner(parts), self.metrics)
 
     def model_of(self, assistant: Assistant) -> str:
         """The model that answers for an assistant. Raises TurnkeepError: `not_configured`."""

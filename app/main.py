@@ -14,15 +14,15 @@ from contextlib import contextmanager
 import uvicorn
 
 from api.application import Application
-from app.compose import core
+from app.compose import Compose, core
 from app.compose_api import application
 from app.settings import Settings
 
 
-async def serve(settings: Settings, listener: socket.socket) -> None:
+async def serve(settings: Settings, listener: socket.socket, *, compose: Compose = core) -> None:
     """Serve on the socket until SIGTERM or SIGINT."""
     stopping = _stop_event()
-    async with core(settings) as parts, application(parts) as (handler, dispatcher):
+    async with compose(settings) as parts, application(parts) as (handler, dispatcher):
         server = _Server(_server_settings(settings, handler))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         stopped = asyncio.create_task(stopping.wait())

@@ -11,7 +11,7 @@ from temporalio.client import Client
 
 from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
-from app.compose import Core, core
+from app.compose import Compose, Core, core
 from app.compose_care import care_parts
 from app.metrics import Metrics
 from app.settings import Settings
@@ -29,12 +29,12 @@ BUILD = "turnkeep"
 _PAUSE_SECONDS = 0.5
 
 
-async def work(settings: Settings, ready_fd: int | None) -> None:
+async def work(settings: Settings, ready_fd: int | None, *, compose: Compose = core) -> None:
     """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken.
 
     Raises what ended the worker otherwise.
     """
-    async with core(settings) as parts:
+    async with compose(settings) as parts:
         if settings.worker_metrics_port:
             _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)

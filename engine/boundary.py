@@ -24,7 +24,9 @@ def next_step(turn: Turn, history: tuple[JsonObject, ...], frames: tuple[Frame, 
     """Close the step with these messages and frames, and begin the next one, unless a limit ends the run here."""
     state = committed(turn)
     state = state.model_copy(update={"history": (*state.history, *history), "calls": (), "phase": "open"})
-    turn = replace(turn, state=state, open_step=None, results={}, started=frozenset(), shown=0)
+    turn = replace(
+        turn, state=state, open_step=None, results={}, started=frozenset(), begun_before=frozenset(), shown=0
+    )
     limit = limit_reached(turn.plan, state)
     if limit is not None:
         ended = settle(replace(turn, state=folded(state, frames)), limit)

@@ -95,8 +95,8 @@ def give_up(turn: Turn, kind: ErrorKind, message: str) -> Advance:
 
 def end_at_once(advance: Advance, outcome: Outcome) -> Advance:
     """End a turn that was only just begun or resumed: nothing is asked and no tool is called."""
-    never_started = replace(advance.turn, started=frozenset(advance.turn.results))
-    ended = settle(never_started, outcome)
+    started = advance.turn.begun_before | frozenset(advance.turn.results)
+    ended = settle(replace(advance.turn, started=started), outcome)
     return replace(ended, frames=(*advance.frames, *ended.frames))
 
 
@@ -108,17 +108,20 @@ def elapsed(turn: Turn, milliseconds: int) -> Turn:
 def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry], *, went_back: bool) -> Advance:
     """The calls of an asked step after a crash: finished ones keep their result, none is repeated that must not be."""
     results: dict[int, ToolResult] = {}
+    begun: set[int] = set()
     shown = 0
     for call in turn.state.calls:
         entry = ledger.get(ledger_key(call), LedgerEntry(state="intended"))
         result = _known_result(turn.plan, call, entry, went_back=went_back)
         if result is not None:
             results[call.ordinal] = result
+        if entry.state != "intended":
+            begun.add(call.ordinal)
         if entry.state == "shown":
             shown += 1
     outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
     turn = replace(turn, state=folded(turn.state, outputs), results=results, started=frozenset(results), shown=shown)
-    return show(turn)
+    return show(replace(turn, begun_before=frozenset(begun)))
 
 
 def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry, *, went_back: bool) -> ToolResult | None:

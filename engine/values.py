@@ -59,6 +59,7 @@ class Turn:
     open_step: OpenStep | None = None
     results: dict[int, ToolResult] = field(default_factory=dict)  # of the asked step, by ordinal
     started: frozenset[int] = frozenset()  # calls of the asked step that were told to start
+    begun_before: frozenset[int] = frozenset()  # those that an attempt which died had started, whatever became of them
     shown: int = 0  # how many outputs of the asked step have been emitted
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.servers", "tests.stores"]
 
-TIERS = ("unit", "contract", "golden", "workflow", "stack", "browser")
+TIERS = ("unit", "contract", "golden", "workflow", "stack", "browser", "crash")
 HERE = Path(__file__).parent
 
 # Derandomised, so that a red build is reproducible.

@@ -14,6 +14,7 @@ import pytest
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Append, Grip, Order
 from engine.fold import fold
+from engine.settle import NOT_RUN
 from protocol.checkpoint import Message
 from protocol.errors import LostClaim
 from protocol.frames import Frame
@@ -160,3 +161,28 @@ async def test_an_asked_step_is_neither_asked_again_nor_reset() -> None:
     assert ("reset-step" in kinds, kinds.count("tool-input-available")) == (False, 3)
     assert rig.outside.effects == []
     assert [frame for frame in frames if frame["type"] == "tool-output-error"] != []
+
+
+async def test_what_a_dead_attempt_started_is_never_told_as_not_run() -> None:
+    """LAW-P3: a stop that meets a resumed step repeats no call, and does not know what became of those under way."""
+    script = parse_script((TURNS / "parallel_tools.jsonl").read_text())
+    async with await Records.in_memory() as records:
+        clock = StillClock()
+        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
+
+        async def die_when_asked(point: str) -> None:
+            if point == "boundary:asked":
+                raise LostClaim
+
+        rig.fault = die_when_asked
+        await rig.begin(script.input)
+        await one_attempt(rig, script, 1)
+        rig.fault = lambda _: asyncio.sleep(0)
+        clock.now += rig.settings.lease_ms + 1
+        await rig.store.stop(RUN_ID)
+        await one_attempt(rig, script, 2)
+        frames = await check(rig, records)
+
+    told: list[Any] = [frame for frame in frames if frame["type"] == "tool-output-error"]
+    assert len(told) == 3
+    assert NOT_RUN not in {frame["errorText"] for frame in told}

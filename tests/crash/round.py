@@ -1,0 +1,156 @@
+"""One kill: several turns, each brought to a place of its own, then something dies under all of them at once."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import httpx2
+
+from tests.crash.cases import IN_API, SERVERS, Case
+from tests.crash.properties import repeated, violations
+from tests.crash.turn import Turn
+from tests.crash.world import World
+
+BOUND_SECONDS: Final = 60.0  # to the end of every turn, after the kill: what P1 promises
+STANDING_SECONDS: Final = 20.0  # for a turn to come to its place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a case. `hit` is false where the kill struck another process than its own: then nothing is said."""
+
+    case: Case
+    hit: bool
+    wrong: tuple[str, ...] = ()
+    silence: float | None = None  # seconds from the kill to the next frame, where there was one
+
+
+class Round:
+    """One round in a world. The same seed does the same, as far as processes let it."""
+
+    def __init__(self, world: World, cases: Sequence[Case], seed: int, *, bound_seconds: float) -> None:
+        self._bound = bound_seconds
+        self._world = world
+        self._cases = cases
+        self._chance = random.Random(seed)
+        self._kind = cases[0].hit
+
+    async def run(self) -> list[Result]:
+        """Do it, and say what became of each case."""
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        await self._world.switch(on=self._kind != "inline")
+        async with httpx2.AsyncClient(timeout=BOUND_SECONDS, limits=limits) as client:
+            turns = [Turn(case=case, world=self._world, client=client, chance=self._own()) for case in self._cases]
+            reading = [asyncio.create_task(turn.read()) for turn in turns]
+            try:
+                return await self._hit(turns, reading)
+            finally:
+                for task in reading:
+                    task.cancel()
+                await asyncio.gather(*reading, return_exceptions=True)
+
+    async def _hit(self, turns: Sequence[Turn], reading: "Sequence[asyncio.Task[None]]") -> list[Result]:
+        standing = asyncio.gather(*(turn.stand(task) for turn, task in zip(turns, reading, strict=True)))
+        with suppress(TimeoutError):  # a turn that is not there by then is not hit
+            await asyncio.wait_for(standing, STANDING_SECONDS)
+        stopping = [turn for turn in turns if turn.case.turn == "stop"]
+        before = [turn for turn in stopping if self._chance.random() < 0.5]
+        await asyncio.gather(*(turn.stop() for turn in before))
+        victims = self._victims(turns)
+        since = time.monotonic()
+        struck = [turn for turn in turns if turn.held and victims & self._under(turn)]
+        await self._kill(victims, turns, struck)
+        try:
+            if self._kind == "erase":
+                wrong = await self._after_erasing(struck, turns)
+            else:
+                late = (turn.stop() for turn in stopping if turn not in before)
+                await asyncio.wait_for(asyncio.gather(*late, *reading), self._bound)
+                wrong = await asyncio.wait_for(asyncio.gather(*map(violations, turns)), self._bound)
+        except TimeoutError:
+            wrong = [[f"P1: no end: {_where(turn)}"] if _unended(turn) else [] for turn in turns]
+        await self._world.ready()
+        return [
+            Result(case=turn.case, hit=turn in struck or bool(found), wrong=tuple(found), silence=turn.silence(since))
+            for turn, found in zip(turns, wrong, strict=True)
+        ]
+
+    async def _after_erasing(self, struck: Sequence[Turn], turns: Sequence[Turn]) -> list[list[str]]:
+        """Nothing is left to read; all that can be asked is whether somebody began anew."""
+        await asyncio.wait_for(asyncio.gather(*(self._world.closed(turn.run_id) for turn in struck)), self._bound)
+        return [repeated(turn) for turn in turns]
+
+    def _own(self) -> random.Random:
+        return random.Random(self._chance.getrandbits(64))
+
+    def _under(self, turn: Turn) -> set[str]:
+        """The processes whose death strikes the turn."""
+        if self._kind in SERVERS:
+            return {self._kind}
+        if self._kind == "api" and turn.case.place.point not in IN_API:
+            return {reader.at for reader in turn.readers if reader.at}
+        return {self._world.of(turn.held.pid)} if turn.held else set()
+
+    def _victims(self, turns: Sequence[Turn]) -> set[str]:
+        """One process, the one under most of the turns; or, half of the time, all of them."""
+        under = Counter(name for turn in turns if turn.held for name in sorted(self._under(turn)))
+        if not under or self._kind in SERVERS:
+            return {self._kind}
+        several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
+        return set(under) if several else {under.most_common(1)[0][0]}
+
+    async def _kill(self, victims: set[str], turns: Sequence[Turn], struck: Sequence[Turn]) -> None:
+        def let_go() -> None:
+            for turn in turns:
+                turn.let_go()
+
+        match self._kind:
+            case "valkey":
+                await self._world.kill_valkey(let_go)
+            case "temporal":
+                await self._world.kill_temporal(let_go)
+            case "valkey-line" | "temporal-line":
+                going_bad = asyncio.create_task(self._world.lines[self._kind].go_bad(self._own()))
+                await asyncio.sleep(0)  # it is bad
+                let_go()
+                await going_bad
+            case "pause":
+                await self._pause(victims, struck, let_go)
+            case _:
+                await self._kill_processes(victims, struck)
+                let_go()
+
+    async def _kill_processes(self, victims: set[str], struck: Sequence[Turn]) -> None:
+        if self._kind == "erase":
+            await asyncio.gather(*(self._world.erase(turn.run_id) for turn in struck))
+        for name in victims:
+            self._world.kill(name)
+
+    async def _pause(self, victims: set[str], struck: Sequence[Turn], let_go: Callable[[], None]) -> None:
+        """Let the processes stand still until others have taken their turns over, and then go on."""
+        known = [len(turn.readers[0].frames) for turn in struck]
+        for name in victims:
+            self._world.pause(name)
+        taken_over = [turn.readers[0].wait_for_news(seen) for turn, seen in zip(struck, known, strict=True)]
+        with suppress(TimeoutError):  # nothing was left to show, as after the last frame
+            await asyncio.wait_for(asyncio.gather(*taken_over), STANDING_SECONDS)
+        let_go()
+        for name in victims:
+            self._world.go_on(name)
+
+
+def _unended(turn: Turn) -> bool:
+    return not all(reader.ended for reader in turn.readers)
+
+
+def _where(turn: Turn) -> str:
+    return "; ".join(
+        f"{len(reader.frames)} frames from {reader.at}, the last {reader.frames[-1:]!r}, refused {reader.refused!r}"
+        for reader in turn.readers
+        if not reader.ended
+    )

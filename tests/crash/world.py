@@ -1,0 +1,258 @@
+"""Everything that can be killed, and where the suite hears from it.
+
+Valkey and Temporal are real servers, workers and API processes are children of their own; all of them are started again
+after a kill at the same address and on the same data. The suite itself holds what it counts by: the outbox, and the sockets
+of runs that stand still.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import secrets
+import signal
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+import httpx2
+import psutil
+
+from app.stack.ports import free_port
+from protocol.errors import StoreUnavailable
+from records.migrate import upgrade
+from resp.client import Client
+from resp.keys import Keys
+from tests.crash.composition import SCRIPTS
+from tests.crash.line import Line, tcp_line, unix_line
+from tests.crash.points import Plans
+from tests.crash.processes import Child, run_api, run_worker
+from tests.servers import Server, running_server
+from tests.temporal import TemporalServer, temporal_server
+from workflows.connection import connect
+
+READY_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.05
+VALKEY_LINE: Final = "valkey"
+LEASE_MS: Final = 1_000
+HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
+SLICE_MS: Final = 100  # every closed boundary hands over
+_FORK = multiprocessing.get_context("forkserver")
+_FORK.set_forkserver_preload(["tests.crash.processes"])
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A run that stands still at its point, in this process, until `line` is closed."""
+
+    pid: int
+    line: asyncio.StreamWriter
+
+
+class World:
+    """The servers and processes of one suite run. Made by `world`."""
+
+    def __init__(self, folder: Path, valkey: Server, temporal: TemporalServer, *, bug: str) -> None:
+        self.folder = folder
+        self.plans = Plans(folder)
+        self.valkey = valkey
+        self.temporal = temporal
+        self.temporal_port = free_port("127.0.0.1")  # of the line to it
+        self.lines: dict[str, Line] = {}
+        self.secret = secrets.token_hex(32)
+        self.client = Client(valkey.address)
+        self.addresses: dict[str, str] = {}  # of the APIs
+        self._bug = bug
+        self._children: dict[str, tuple[Child, BaseProcess]] = {}
+        self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
+        self._tasks: asyncio.Queue[int] = asyncio.Queue()
+        # A server's process is tied to the thread that started it.
+        self._starter = ThreadPoolExecutor(1)
+
+    async def start(self, *, workers: int, apis: int) -> None:
+        """Start all and return when they can be used."""
+        await upgrade(self._database)
+        await self.durable()
+        for number in range(apis):
+            port = free_port("127.0.0.1")
+            self.addresses[f"api-{number}"] = f"http://127.0.0.1:{port}"
+            self._spawn(self._child(f"api-{number}", port))
+        for number in range(workers):
+            self._spawn(self._child(f"worker-{number}"))
+        await self.ready()
+
+    async def durable(self) -> None:
+        """Let Valkey answer for what is on disk only: what becomes of a store that went back is not this suite's to say."""
+        await self.ask("CONFIG", "SET", "appendfsync", "always")
+
+    async def ask(self, *command: str) -> Any:
+        """Valkey's answer, as soon as it gives one."""
+        while True:
+            try:
+                return await self.client.execute(*command)
+            except StoreUnavailable:
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def ready(self) -> None:
+        """Wait until every process can be used again."""
+        await asyncio.wait_for(asyncio.gather(*(self._ready[name].wait() for name in self._children)), READY_SECONDS)
+
+    def of(self, pid: int) -> str:
+        """The process's name."""
+        return next(name for name, (_, process) in self._children.items() if process.pid == pid)
+
+    def pid(self, name: str) -> int:
+        process = self._children[name][1]
+        assert process.pid is not None
+        return process.pid
+
+    def names(self, role: str) -> list[str]:
+        """The processes of a role, "worker" or "api"."""
+        return [name for name in self._children if name.startswith(role)]
+
+    def kill(self, name: str) -> None:
+        """As a crash does it, and start another in its place. Does not wait for that."""
+        child, process = self._children[name]
+        process.kill()
+        process.join()
+        process.close()
+        self._spawn(child)
+
+    def pause(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGSTOP)
+
+    def go_on(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGCONT)
+
+    async def kill_valkey(self, after: Callable[[], None]) -> None:
+        """Kill it, do something while it is away, and start it on its data."""
+        await self._in_thread(self.valkey.kill)
+        after()
+        await self._in_thread(self.valkey.start)
+        await self.durable()
+
+    async def kill_temporal(self, after: Callable[[], None]) -> None:
+        """The same with Temporal."""
+        await self._in_thread(self.temporal.kill)
+        after()
+        await self._in_thread(self.temporal.start)
+
+    async def switch(self, *, on: bool) -> None:
+        """Set where turns run, and wait until every API process knows it and could start a workflow."""
+        async with httpx2.AsyncClient(
+            headers={"authorization": f"Bearer {self.secret}"}, timeout=READY_SECONDS
+        ) as client:
+            wanted = {"switch": "on" if on else "off"}
+            for address in self.addresses.values():
+                await client.put(f"{address}/internal/dispatch", json=wanted)
+                # Nothing tells when a process has seen it.
+                while not _ready_to(wanted, (await client.get(f"{address}/internal/dispatch")).json()):  # noqa: ASYNC110 - see above
+                    await asyncio.sleep(LOOK_SECONDS)
+
+    async def erase(self, run_id: str) -> None:
+        """Take everything that the store has of a run."""
+        keys = Keys()
+        names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
+        await self.ask("DEL", *(name(run_id) for name in names))
+
+    async def closed(self, run_id: str) -> None:
+        """Wait until the run's workflow is over."""
+        await (await connect(self.temporal.address)).get_workflow_handle(run_id).result()
+
+    async def held(self, run_id: str) -> Held:
+        """Wait until the run stands at its point."""
+        return await self._held[run_id].get()
+
+    def usage(self, name: str) -> psutil.Process:
+        return psutil.Process(self.pid(name))
+
+    async def tasks(self, name: str) -> int:
+        """How many tasks the process has."""
+        os.kill(self.pid(name), signal.SIGUSR1)
+        return await self._tasks.get()
+
+    def close(self) -> None:
+        for _, process in self._children.values():
+            process.kill()
+            process.join()
+        self._starter.shutdown()
+
+    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
+        kind, name, number = (await reader.readline()).decode().split()
+        if kind == "held":
+            self._held[name].put_nowait(Held(int(number), writer))
+            return
+        if kind == "tasks":
+            self._tasks.put_nowait(int(number))
+        elif await reader.read(1):
+            self._ready[name].set()
+        writer.close()
+
+    @property
+    def _database(self) -> str:
+        return f"sqlite+aiosqlite:///{self.folder}/records.sqlite3"
+
+    def _child(self, name: str, port: int = 0) -> Child:
+        environment = {
+            "CHAT_STREAM_RESUME_SECRET": self.secret,
+            "INTERNAL_API_TOKEN": self.secret,
+            "CHAT_TURN_SLICE_ELAPSED_MS": str(SLICE_MS),
+            "TURNKEEP_DATABASE_URL": self._database,
+            "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
+            "TURNKEEP_LEASE_MS": str(LEASE_MS),
+            "TURNKEEP_REDIS_URL": f"unix://{self.folder}/{VALKEY_LINE}",
+            "TURNKEEP_SCRIPTS": str(SCRIPTS),
+            "TURNKEEP_STATE_DIR": str(self.folder),
+            "TURNKEEP_TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+        }
+        return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
+
+    def _spawn(self, child: Child) -> None:
+        self._ready[child.name] = asyncio.Event()
+        target = run_api if child.port else run_worker
+        process = _FORK.Process(target=target, args=(child,), name=child.name, daemon=True)
+        process.start()
+        self._children[child.name] = (child, process)
+
+    async def _in_thread(self, work: Callable[[], Value]) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(self._starter, work)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
+    return (switch | {"breaker": "closed"}).items() <= known.items()
+
+
+@asynccontextmanager
+async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2) -> AsyncIterator[World]:
+    """A world in a folder, killed at the end."""
+    with (
+        running_server("valkey", append_only=True) as valkey,
+        temporal_server(folder) as temporal,
+        World(folder, valkey, temporal, bug=bug) as made,
+    ):
+        server = await asyncio.start_unix_server(made.hear, made.plans.socket)
+        async with (
+            unix_line(str(folder / VALKEY_LINE), valkey.address.path) as to_valkey,
+            tcp_line(made.temporal_port, temporal.address) as to_temporal,
+        ):
+            made.lines |= {"valkey-line": to_valkey, "temporal-line": to_temporal}
+            try:
+                await made.start(workers=workers, apis=apis)
+                yield made
+            finally:
+                server.close()
+                await made.client.close()
