@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from app.metrics import Metrics
-from checkpoints.port import Order
+from checkpoints.port import Grip, Order
 from protocol.errors import ErrorKind
 from protocol.turn import SliceResult, Transport
 from runner.port import Job, TurnRunner
@@ -16,15 +17,21 @@ _QUIET_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})  # asked ever
 _SERVER_FAULT: Final = 500
 
 
+def _nobody(_: Grip) -> None:
+    pass
+
+
 class RunObserver:
-    """Keeps `runner.observe.Observer`."""
+    """Keeps `runner.observe.Observer`. `on_claim` is told of each claim before anything is done with it."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, on_claim: Callable[[Grip], None] = _nobody) -> None:
         self._metrics = metrics
+        self._on_claim = on_claim
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None:
+    def claimed(self, grip: Grip, mode: Transport) -> None:
+        self._on_claim(grip)
         self._metrics.claimed(mode)
-        logger.info("claimed", extra={"run_id": run_id, "attempt": attempt, "transport": mode})
+        logger.info("claimed", extra={"run_id": grip.run_id, "attempt": grip.attempt, "transport": mode})
 
     def appended(self, frames: int, milliseconds: float) -> None:
         self._metrics.appended(frames, milliseconds / 1_000)

@@ -2,13 +2,14 @@
 
 from typing import Protocol
 
+from checkpoints.port import Grip
 from protocol.turn import Transport
 
 
 class Observer(Protocol):
     """Called in the loop; must not block or raise. Durations in milliseconds."""
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None: ...
+    def claimed(self, grip: Grip, mode: Transport) -> None: ...
 
     def appended(self, frames: int, milliseconds: float) -> None: ...
 
@@ -24,7 +25,7 @@ class Observer(Protocol):
 class Silent:
     """An observer for whom nothing is worth a word."""
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None:
+    def claimed(self, grip: Grip, mode: Transport) -> None:
         pass
 
     def appended(self, frames: int, milliseconds: float) -> None:
