@@ -2,7 +2,7 @@
 
 import random
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from app.clock import SystemClock
 from app.metrics import Metrics
-from app.observe import CountedRunner, RunObserver
+from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel
 from assistants.registry import registry
-from checkpoints.port import RunStore
+from checkpoints.port import Grip, RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
 from providers.choose import SCRIPTED, Providers
@@ -53,8 +53,8 @@ class Core:
     scripts: Mapping[str, Script]
     providers: Providers
 
-    def runner(self, store: RunStore) -> TurnRunner:
-        """A runner over a store, counted and logged."""
+    def runner(self, store: RunStore, on_claim: Callable[[Grip], None] = nobody) -> TurnRunner:
+        """A runner over a store, counted and logged. `on_claim` is told of each claim that it wins."""
         parts = Parts(
             store=store,
             records=self.records,
@@ -62,12 +62,13 @@ class Core:
             choose=self._choose,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
-            observer=RunObserver(self.metrics),
+            observer=RunObserver(self.metrics, on_claim),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,
                 renew_ms=self.settings.lease_ms // 4,
                 retention_ms=self.settings.retention_seconds * 1_000,
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
+                abandon_ms=self.settings.grace_ms * 2 // 5,
             ),
         )
         return CountedRunner(Runner(parts), self.metrics)

@@ -17,14 +17,14 @@ _QUIET_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})  # asked ever
 _SERVER_FAULT: Final = 500
 
 
-def _nobody(_: Grip) -> None:
-    pass
+def nobody(_: Grip) -> None:
+    """Is told of a claim and does nothing."""
 
 
 class RunObserver:
     """Keeps `runner.observe.Observer`. `on_claim` is told of each claim before anything is done with it."""
 
-    def __init__(self, metrics: Metrics, on_claim: Callable[[Grip], None] = _nobody) -> None:
+    def __init__(self, metrics: Metrics, on_claim: Callable[[Grip], None] = nobody) -> None:
         self._metrics = metrics
         self._on_claim = on_claim
 

@@ -10,7 +10,9 @@ from temporalio.client import Client
 from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
 from app.compose import core
+from app.holdings import Report
 from app.metrics import Metrics
+from app.observe import nobody
 from app.settings import Settings
 from workflows.connection import connect
 
@@ -21,8 +23,8 @@ BUILD = "turnkeep"
 _PAUSE_SECONDS = 0.5
 
 
-async def work(settings: Settings, ready_fd: int | None) -> None:
-    """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken.
+async def work(settings: Settings, ready_fd: int | None, report: Report | None = None) -> None:
+    """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken, `report` is told what is held.
 
     Raises what ended the worker otherwise.
     """
@@ -30,7 +32,8 @@ async def work(settings: Settings, ready_fd: int | None) -> None:
         if settings.worker_metrics_port:
             _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)
-        activities = SliceActivities(runner=parts.runner(parts.store), store=parts.store, drain=asyncio.Event())
+        runner = parts.runner(parts.store, report.claimed if report else nobody)
+        activities = SliceActivities(runner=runner, store=parts.store, drain=asyncio.Event(), witness=report)
         limits = WorkerSettings(
             task_queue=settings.task_queue,
             build_id=BUILD,

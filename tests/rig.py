@@ -21,6 +21,7 @@ from providers.script import Script
 from providers.scripted import ScriptedProvider
 from records.records import Records
 from records.values import Begun, Key, TurnBegin
+from runner.observe import Observer, Silent
 from runner.parts import Chosen, Parts, RunnerSettings, no_fault
 from runner.port import Job
 from runner.turn import Runner
@@ -89,6 +90,7 @@ class Rig:
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
+    observer: Observer = field(default_factory=Silent)
     choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
     _owners: "count[int]" = field(default_factory=lambda: count(1))
 
@@ -117,6 +119,7 @@ class Rig:
             choose=self.choose or (lambda _assistant, _request: Chosen(provider, "scripted")),
             clock=self.clock,
             new_owner=lambda: f"owner-{next(self._owners)}",
+            observer=self.observer,
             fault=self.fault,
             settings=self.settings,
         )
