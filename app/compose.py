@@ -3,7 +3,7 @@
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
+
+Compose = Callable[[Settings], AbstractAsyncContextManager["Core"]]  # `core`, or what a test puts in its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

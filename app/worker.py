@@ -3,16 +3,18 @@
 import asyncio
 import logging
 import os
+from collections.abc import Sequence
 
 from prometheus_client import start_http_server
 from temporalio.client import Client
 
 from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
-from app.compose import core
+from app.compose import Compose, core
 from app.holdings import Report
 from app.metrics import Metrics
 from app.observe import nobody
+from app.quarantine import COMMAND, Quarantine
 from app.settings import Settings
 from workflows.connection import connect
 
@@ -23,16 +25,25 @@ BUILD = "turnkeep"
 _PAUSE_SECONDS = 0.5
 
 
-async def work(settings: Settings, ready_fd: int | None, report: Report | None = None) -> None:
-    """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken, `report` is told what is held.
+async def work(
+    settings: Settings,
+    ready_fd: int | None,
+    report: Report | None = None,
+    *,
+    compose: Compose = core,
+    alone: Sequence[str] = COMMAND,
+) -> None:
+    """Run turns until SIGTERM. Raises what ended the worker otherwise.
 
-    Raises what ended the worker otherwise.
+    A byte is written to `ready_fd` once turns can be taken, `report` is told what is held. `alone` is the command that runs a
+    suspect turn in a process of its own.
     """
-    async with core(settings) as parts:
+    async with compose(settings) as parts:
         if settings.worker_metrics_port:
             _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)
-        runner = parts.runner(parts.store, report.claimed if report else nobody)
+        on_claim = report.claimed if report else nobody
+        runner = Quarantine(parts.runner(parts.store, on_claim), parts.store, on_claim, alone)
         activities = SliceActivities(runner=runner, store=parts.store, drain=asyncio.Event(), witness=report)
         limits = WorkerSettings(
             task_queue=settings.task_queue,

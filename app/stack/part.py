@@ -13,7 +13,7 @@ from app.holdings import Holdings
 from app.stack.output import Output
 from app.stack.pipes import ReportPipe, ready_pipe
 
-_LEASH = str(Path(__file__).with_name("leash.py"))
+LEASH = str(Path(__file__).with_name("leash.py"))
 _LOOK_SECONDS = 0.03
 _LONGEST_LINE = 1_048_576
 
@@ -117,7 +117,7 @@ async def start(part: Part, output: Output) -> Child:
     options = [word for option, end in theirs.items() for word in (option, str(end))]
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *part.command, *options),
+            *(sys.executable, "-I", "-S", LEASH, str(os.getpid()), *part.command, *options),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,

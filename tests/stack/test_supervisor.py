@@ -1,7 +1,6 @@
 """The supervisor over small parts of its own: order, restarts, stopping, and what a killed supervisor leaves."""
 
 import asyncio
-import io
 import os
 import signal
 import sys
@@ -12,6 +11,7 @@ import pytest
 from app.stack.output import Output
 from app.stack.part import Part, PartFailed
 from app.stack.supervisor import Supervisor
+from tests.stack.screen import Screen
 
 SERVE = """
 import os, signal, sys
@@ -27,23 +27,6 @@ print(f"{name} is process {os.getpid()}", flush=True)
 while True:
     signal.pause()
 """
-
-
-class Screen(io.StringIO):
-    """Output that can be waited for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._written = asyncio.Event()
-
-    def write(self, text: str) -> int:
-        self._written.set()
-        return super().write(text)
-
-    async def shows(self, text: str, times: int = 1) -> None:
-        while self.getvalue().count(text) < times:
-            self._written.clear()
-            await self._written.wait()
 
 
 def part(tmp_path: Path, name: str, code: str = SERVE) -> Part:
