@@ -40,6 +40,8 @@ class Watched:
     store: RedisRunStore
     records: Records
     temporal: Temporal
+    push: PushConnection
+    keys: Keys
 
     async def ask(
         self, run_id: str, text: str, *, conversation_id: str = "", heartbeat_ms: int = 60_000
@@ -80,6 +82,19 @@ class Watched:
     def key(self, run_id: str) -> Key:
         return Key(owner="ada", conversation_id=run_id)
 
+    async def said(self, run_id: str) -> None:
+        """Wait until the model has said something, and the log has it."""
+        heard = asyncio.Event()
+        await self.push.subscribe(self.keys.live(run_id), lambda payload: heard.set() if TEXT in payload else None)
+        if not any(frame["type"] == "text-delta" for frame in await self.frames(run_id)):
+            await heard.wait()
+        await self.push.unsubscribe(self.keys.live(run_id))
+
+    async def executing(self, run_id: str) -> int:
+        """The process that runs the slice of this moment."""
+        description = await self.temporal.get_workflow_handle(run_id).describe()
+        return int(description.raw_description.pending_activities[0].last_worker_identity.split("@")[0])
+
     async def frames(self, run_id: str) -> list[dict[str, Any]]:
         """The log so far."""
         page = await self.store.read(run_id, 0, 64 * 1024 * 1024)
@@ -89,6 +104,7 @@ class Watched:
 
 
 QUEUE = "watched"
+TEXT = b'"type":"text-delta"'
 
 
 @asynccontextmanager
@@ -111,6 +127,7 @@ async def watched(
         **settings,
     }
     client, push, screen = Client(valkey.address), PushConnection(valkey.address), Screen()
+    keys = Keys(f"{prefix}:")
     async with reclaiming(Settings.read(environment)) as reclaim, Records(database) as records:
         parts = [
             replace(
@@ -124,9 +141,11 @@ async def watched(
             await supervisor.start()
             yield Watched(
                 screen=screen,
-                store=RedisRunStore(client, push, keys=Keys(f"{prefix}:")),
+                store=RedisRunStore(client, push, keys=keys),
                 records=records,
                 temporal=await connect(temporal.address),
+                push=push,
+                keys=keys,
             )
         finally:
             supervisor.kill()
