@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ class Watched:
         return [dict(sse.decode(piece)[1]) for piece in pieces]
 
 
+_numbers = count(1)  # of the worlds in one store
 QUEUE = "watched"
 TEXT = b'"type":"text-delta"'
 
@@ -112,7 +114,7 @@ async def watched(
     folder: Path, valkey: Server, temporal: TemporalServer, *, workers: int, command: Sequence[str], **settings: str
 ) -> AsyncIterator[Watched]:
     """So many workers, started with this command, and what they need."""
-    prefix, database = f"watched-{folder.name}"[:32].replace("_", "-"), f"sqlite:///{folder}/records.sqlite3"
+    prefix, database = f"watched{next(_numbers)}", f"sqlite:///{folder}/records.sqlite3"
     await upgrade(database)
     environment = {
         "PATH": os.defpath,
