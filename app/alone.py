@@ -10,16 +10,14 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from app.compose import Compose, core
+from app.holdings import BEAT_SECONDS
 from app.settings import Settings
 from checkpoints.port import Grip, Order
 from protocol.errors import ErrorKind, TurnkeepError
 from protocol.turn import SliceResult, Stored
 from runner.port import Job, TurnRunner
-
-BEAT_SECONDS: Final = 1.0
 
 
 class Errand(Stored):

@@ -5,19 +5,24 @@ It is told in lines through an inherited pipe, one verb and its words:
     begun TOKEN RUN             an activity is executed here; TOKEN is its task token in base64
     claimed RUN ATTEMPT OWNER   the grip that some executor here has on the run
     ended TOKEN                 the activity is over, however it went
+    alive                       its loop turns
 
 The teller never waits. A line that finds the pipe full is lost, and what it told is then given back as if nobody had been
 told: the lease lapses and the heartbeat stays away. What is told of a dead process may be old; giving back what somebody
 else holds by now is refused by those who keep it.
 """
 
+import asyncio
 import base64
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from checkpoints.port import Grip
+
+BEAT_SECONDS: Final = 1.0
 
 
 class Report:
@@ -35,6 +40,12 @@ class Report:
 
     def ended(self, token: bytes) -> None:
         self._tell("ended", base64.b64encode(token).decode())
+
+    async def beat(self) -> None:
+        """Say that the loop turns, again and again: a process that hangs with all its turns is as good as dead."""
+        while True:
+            self._tell("alive")
+            await asyncio.sleep(BEAT_SECONDS)
 
     def _tell(self, *words: str) -> None:
         with suppress(BlockingIOError, BrokenPipeError):
@@ -79,5 +90,7 @@ class Holdings:
                     run_id not in self._runs.values()
                 ):  # else another activity of the run is at work, in the same process
                     self._grips.pop(run_id, None)
+            case ["alive"]:
+                pass
             case _:
                 raise ValueError("no line of a report")

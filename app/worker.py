@@ -55,7 +55,12 @@ async def work(
         await asyncio.sleep(0)  # it is polling, or has failed
         if not working.done():
             _announce(ready_fd)
-        await working
+        beating = asyncio.create_task(report.beat()) if report else None
+        try:
+            await working
+        finally:
+            if beating is not None:
+                beating.cancel()
 
 
 async def _temporal(settings: Settings) -> Client:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.holdings import Holdings
-from app.stack.output import Output
+from app.stack.output import OURSELVES, Output
 from app.stack.pipes import ReportPipe, ready_pipe
 
 LEASH = str(Path(__file__).with_name("leash.py"))
@@ -30,7 +30,8 @@ class Part:
     """How a part is started and how one sees that it serves.
 
     `probe` asks it in its own protocol. A part without one announces itself: it is given `--ready-fd N` and writes a byte.
-    One with `give_back` is also given `--report-fd N` and tells there what it holds; at its death that is given back.
+    One with `give_back` is also given `--report-fd N` and tells there what it holds; at its death that is given back. Where it
+    says nothing there for `silence_seconds` it hangs, and is ended.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Part:
     inherited: tuple[int, ...] = ()
     probe: Probe | None = None
     give_back: GiveBack | None = None
+    silence_seconds: float = 30.0
     ready_seconds: float = 30.0
 
 
@@ -58,6 +60,9 @@ class Child:
         self._process = process
         self._announced = announced
         self._report = report
+        self._output = output
+        if report is not None:
+            report.on_silence = self._end_hanging
         self._echo = asyncio.create_task(output.echo(part.name, process.stdout))
 
     async def ready(self) -> None:
@@ -103,6 +108,12 @@ class Child:
         if self._process.returncode is None:
             self._process.kill()
 
+    def _end_hanging(self) -> None:
+        self._output.say(
+            OURSELVES, f"{self._part.name} hangs: it has said nothing for {self._part.silence_seconds:g} s"
+        )
+        self.kill()
+
     def _why_not(self) -> str:
         code = self._process.returncode
         return f"is not ready after {self._part.ready_seconds:.0f} s" if code is None else ended_how(code)
@@ -111,7 +122,7 @@ class Child:
 async def start(part: Part, output: Output) -> Child:
     """Start a process of the part."""
     announced, ready_end = (None, None) if part.probe else ready_pipe()
-    report = ReportPipe() if part.give_back else None
+    report = ReportPipe(part.silence_seconds) if part.give_back else None
     ends = {"--ready-fd": ready_end, "--report-fd": report.theirs if report else None}
     theirs = {option: end for option, end in ends.items() if end is not None}
     options = [word for option, end in theirs.items() for word in (option, str(end))]

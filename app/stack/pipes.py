@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 
 from app.holdings import Holdings
 
@@ -26,10 +27,16 @@ def ready_pipe() -> tuple[asyncio.Future[None], int]:
 
 
 class ReportPipe:
-    """What a child says it holds. `theirs` is the end that it writes to."""
+    """What a child says it holds. `theirs` is the end that it writes to.
 
-    def __init__(self) -> None:
+    `on_silence` is called where it has begun to speak and then says nothing for so many seconds.
+    """
+
+    def __init__(self, silence_seconds: float) -> None:
         self.holdings = Holdings()
+        self.on_silence: Callable[[], None] | None = None
+        self._silence_seconds = silence_seconds
+        self._timer: asyncio.TimerHandle | None = None
         self._ours, self.theirs = os.pipe()
         os.set_blocking(self._ours, False)
         self._open = True
@@ -47,7 +54,15 @@ class ReportPipe:
         except BlockingIOError:
             piece = b""  # said all, but somebody it started has the other end still: nothing of ours comes from there
         self.holdings.hear(piece)
-        if not piece:
+        if self._timer is not None:
+            self._timer.cancel()
+        if piece:
+            self._timer = asyncio.get_running_loop().call_later(self._silence_seconds, self._silent)
+        else:
             asyncio.get_running_loop().remove_reader(self._ours)
             os.close(self._ours)
             self._open = False
+
+    def _silent(self) -> None:
+        if self.on_silence is not None:
+            self.on_silence()

@@ -4,10 +4,12 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.holdings import Holdings
 from app.stack.output import Output
 from app.stack.part import Part, PartFailed
 from app.stack.supervisor import Supervisor
@@ -65,6 +67,25 @@ async def test_a_part_that_is_killed_is_started_again(tmp_path: Path) -> None:
     await supervisor.stop()
 
 
+async def test_a_part_that_hangs_is_ended_and_started_again(tmp_path: Path) -> None:
+    """FR30: its loop does not turn, so nothing in it would ever notice."""
+    screen, given = Screen(), asyncio.Event()
+
+    async def give_back(_: Holdings) -> None:
+        given.set()
+
+    hanging = replace(part(tmp_path, "worker", HANG), give_back=give_back, silence_seconds=0.1)
+    supervisor = Supervisor([[hanging]], output=Output(screen), grace_seconds=10)
+    await supervisor.start()
+
+    await screen.shows("worker hangs: it has said nothing for 0.1 s")
+    await screen.shows("worker was killed by SIGKILL; starting it again in 0.1 s")
+    await screen.shows("worker is ready", times=2)
+
+    assert given.is_set()
+    await supervisor.stop()
+
+
 async def test_a_part_that_cannot_start_ends_the_start(tmp_path: Path) -> None:
     stages = [[part(tmp_path, "store")], [part(tmp_path, "broken", "raise SystemExit(3)")], [part(tmp_path, "api")]]
     supervisor = Supervisor(stages, output=Output(Screen()), grace_seconds=10)
@@ -97,6 +118,14 @@ async def test_parts_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> Non
 
     await process.stdout.read()  # the part holds the pipe's other end: the end of the stream is the end of the part
 
+
+HANG = """
+import os, signal, sys
+os.write(int(sys.argv[sys.argv.index("--ready-fd") + 1]), b".")
+os.write(int(sys.argv[sys.argv.index("--report-fd") + 1]), b"alive\\n")
+while True:
+    signal.pause()
+"""
 
 ALONE = """
 import asyncio, sys

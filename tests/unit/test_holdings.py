@@ -53,7 +53,7 @@ def test_two_activities_of_a_run_keep_its_grip_until_both_have_ended(pipe: tuple
 def test_lines_may_arrive_in_any_pieces_and_nonsense_is_passed_over(pipe: tuple[int, int]) -> None:
     report, holdings = Report(pipe[1]), Holdings()
     report.begun(b"token", "run")
-    os.write(pipe[1], b"claimed run first one\nwhat\n\xff\nbegun %%% run\n")
+    os.write(pipe[1], b"alive\nclaimed run first one\nwhat\n\xff\nbegun %%% run\n")
     report.claimed(FIRST)
     for byte in os.read(pipe[0], 65_536):
         holdings.hear(bytes([byte]))
