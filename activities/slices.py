@@ -16,7 +16,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus
@@ -45,6 +45,24 @@ async def workflow_open() -> bool:
     return description.status is WorkflowExecutionStatus.RUNNING
 
 
+class Witness(Protocol):
+    """Is told which activities this process executes, by their task tokens. Must not block or raise."""
+
+    def begun(self, token: bytes, run_id: str) -> None: ...
+
+    def ended(self, token: bytes) -> None: ...
+
+
+class Nobody:
+    """The witness of a worker that nobody watches."""
+
+    def begun(self, token: bytes, run_id: str) -> None:
+        pass
+
+    def ended(self, token: bytes) -> None:
+        pass
+
+
 class SliceActivities:
     """The activities of one worker process. `drain` asks every slice to hand over at its next boundary."""
 
@@ -55,15 +73,17 @@ class SliceActivities:
         store: RunStore,
         drain: asyncio.Event,
         is_open: Callable[[], Awaitable[bool]] = workflow_open,
+        witness: Witness | None = None,
     ) -> None:
         self._runner = runner
         self._store = store
         self._is_open = is_open
+        self._witness = witness or Nobody()
         self.drain = drain
 
     @activity.defn
     async def run_slice(self, order: SliceInput) -> SliceResult:
-        with _kinds_only():
+        with _kinds_only(), self._witnessed(order.run_id):
             async with _beating():
                 return await self._run_slice(order)
 
@@ -71,9 +91,18 @@ class SliceActivities:
     async def fail_turn(self, order: FailInput) -> SliceResult:
         # The next slice's order is above every attempt of the failed one, and below those of whoever adopted the run.
         claim = Order(order.generation, order.slice + 1, activity.info().attempt)
-        with _kinds_only(mendable=True):
+        with _kinds_only(mendable=True), self._witnessed(order.run_id):
             async with _beating():
                 return await self._runner.fail(order.run_id, claim, order.kind)
+
+    @contextmanager
+    def _witnessed(self, run_id: str) -> Iterator[None]:
+        token = activity.info().task_token
+        self._witness.begun(token, run_id)
+        try:
+            yield
+        finally:
+            self._witness.ended(token)
 
     async def _run_slice(self, order: SliceInput) -> SliceResult:
         committed = await self._store.committed(order.run_id, order.generation, order.slice)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
-from app.observe import CountedRunner, RunObserver
+from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
@@ -19,7 +19,7 @@ from assistants.demo_model import DemoModel
 from assistants.registry import registry
 from checkpoints.outbox import Outbox
 from checkpoints.outbox_redis import RedisOutbox
-from checkpoints.port import RunStore
+from checkpoints.port import Grip, RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
 from providers.choose import SCRIPTED, Providers
@@ -61,13 +61,24 @@ class Core:
     providers: Providers
 
     def runner(
-        self, store: RunStore, outbox: Outbox, *, reachable: Callable[[], Awaitable[bool]] = always_there
+        self,
+        store: RunStore,
+        outbox: Outbox,
+        *,
+        reachable: Callable[[], Awaitable[bool]] = always_there,
+        on_claim: Callable[[Grip], None] = nobody,
     ) -> TurnRunner:
-        """A runner over a store and the outbox beside it, counted and logged."""
-        return CountedRunner(Runner(self.parts(store, outbox, reachable=reachable)), self.metrics)
+        """A runner over a store and the outbox beside it, counted and logged. `on_claim` is told of each claim it wins."""
+        parts = self.parts(store, outbox, reachable=reachable, on_claim=on_claim)
+        return CountedRunner(Runner(parts), self.metrics)
 
     def parts(
-        self, store: RunStore, outbox: Outbox, *, reachable: Callable[[], Awaitable[bool]] = always_there
+        self,
+        store: RunStore,
+        outbox: Outbox,
+        *,
+        reachable: Callable[[], Awaitable[bool]] = always_there,
+        on_claim: Callable[[Grip], None] = nobody,
     ) -> Parts:
         """What such a runner is built from."""
         return Parts(
@@ -79,12 +90,13 @@ class Core:
             choose=self._choose,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
-            observer=RunObserver(self.metrics, self.alerts),
+            observer=RunObserver(self.metrics, self.alerts, on_claim),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,
                 renew_ms=self.settings.lease_ms // 4,
                 retention_ms=self.settings.retention_seconds * 1_000,
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
+                abandon_ms=self.settings.grace_ms * 2 // 5,
             ),
         )
 

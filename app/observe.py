@@ -7,7 +7,7 @@ from typing import Final
 
 from app.alerts import Alerts
 from app.metrics import Metrics
-from checkpoints.port import Order
+from checkpoints.port import Grip, Order
 from protocol.errors import ErrorKind
 from protocol.turn import SliceResult, Transport
 from runner.port import Job, TurnRunner
@@ -18,16 +18,22 @@ _QUIET_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})  # asked ever
 _SERVER_FAULT: Final = 500
 
 
-class RunObserver:
-    """Keeps `runner.observe.Observer`."""
+def nobody(_: Grip) -> None:
+    """Is told of a claim and does nothing."""
 
-    def __init__(self, metrics: Metrics, alerts: Alerts) -> None:
+
+class RunObserver:
+    """Keeps `runner.observe.Observer`. `on_claim` is told of each claim before anything is done with it."""
+
+    def __init__(self, metrics: Metrics, alerts: Alerts, on_claim: Callable[[Grip], None] = nobody) -> None:
         self._metrics = metrics
         self._alerts = alerts
+        self._on_claim = on_claim
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None:
+    def claimed(self, grip: Grip, mode: Transport) -> None:
+        self._on_claim(grip)
         self._metrics.claimed(mode)
-        logger.info("claimed", extra={"run_id": run_id, "attempt": attempt, "transport": mode})
+        logger.info("claimed", extra={"run_id": grip.run_id, "attempt": grip.attempt, "transport": mode})
 
     def appended(self, frames: int, milliseconds: float) -> None:
         self._metrics.appended(frames, milliseconds / 1_000)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from prometheus_client import start_http_server
@@ -13,7 +13,10 @@ from activities.slices import SliceActivities
 from activities.worker import WorkerSettings, run_worker
 from app.compose import Compose, Core, core
 from app.compose_care import care_parts
+from app.holdings import Report
 from app.metrics import Metrics
+from app.observe import nobody
+from app.quarantine import COMMAND, Quarantine
 from app.settings import Settings
 from dispatch.caretaker import Caretaker
 from dispatch.inline import InlineTurns
@@ -29,17 +32,27 @@ BUILD = "turnkeep"
 _PAUSE_SECONDS = 0.5
 
 
-async def work(settings: Settings, ready_fd: int | None, *, compose: Compose = core) -> None:
-    """Run turns until SIGTERM. A byte is written to `ready_fd` once they can be taken.
+async def work(
+    settings: Settings,
+    ready_fd: int | None,
+    report: Report | None = None,
+    *,
+    compose: Compose = core,
+    alone: Sequence[str] = COMMAND,
+) -> None:
+    """Run turns until SIGTERM. Raises what ended the worker otherwise.
 
-    Raises what ended the worker otherwise.
+    A byte is written to `ready_fd` once turns can be taken, `report` is told what is held. `alone` is the command that runs a
+    suspect turn in a process of its own.
     """
     async with compose(settings) as parts:
         if settings.worker_metrics_port:
             _serve_metrics(settings, parts.metrics)
         client = await _temporal(settings)
-        runner = parts.runner(parts.store, parts.outbox, reachable=lambda: answers(client))
-        activities = SliceActivities(runner=runner, store=parts.store, drain=asyncio.Event())
+        on_claim = report.claimed if report else nobody
+        counted = parts.runner(parts.store, parts.outbox, reachable=lambda: answers(client), on_claim=on_claim)
+        runner = Quarantine(counted, parts.store, on_claim, alone)
+        activities = SliceActivities(runner=runner, store=parts.store, drain=asyncio.Event(), witness=report)
         limits = WorkerSettings(
             task_queue=settings.task_queue,
             build_id=BUILD,
@@ -51,7 +64,12 @@ async def work(settings: Settings, ready_fd: int | None, *, compose: Compose = c
             await asyncio.sleep(0)  # it is polling, or has failed
             if not working.done():
                 _announce(ready_fd)
-            await working
+            beating = asyncio.create_task(report.beat()) if report else None
+            try:
+                await working
+            finally:
+                if beating is not None:
+                    beating.cancel()
 
 
 @asynccontextmanager

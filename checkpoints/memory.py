@@ -171,6 +171,8 @@ class MemoryRunStore:
         run = self._run(grip.run_id)
         if run is None or (run.attempt, run.owner) != (grip.attempt, grip.owner):
             return False
+        if run.held:
+            run.claims = max(0, run.claims - 1)  # who lets go is alive: this was no death (C16)
         run.held = False
         run.lease_until = 0
         if committed is not None:

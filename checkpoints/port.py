@@ -16,8 +16,8 @@ Laws
      index it writes nothing and returns the index it expects: repeating an append whose reply was lost is harmless.
  S6  `append` with `count` 0 carries a delta or ledger entries alone; the same delta again at the same index is a repeat.
  S7  Deltas come back from `load` in the order written, byte for byte; ledger entries come back with their newest value.
- S8  Claims without a checkpoint delta or seal in between are counted, a repeat by the same owner is not; past `max_claims`
-     the claim is EXHAUSTED.
+ S8  Claims without a checkpoint delta or seal in between are counted, a repeat by the same owner is not, nor one that was
+     released: its executor lived. Past `max_claims` the claim is EXHAUSTED.
  S9  The log refuses frames past the byte budget with FULL; `seal` and `finish` may use the reserve (C13).
  S10 `stop` is recorded once and shown by every later reply to the executor. After the seal it answers how the run ended.
  S11 `seal` succeeds once: the seal stays as written and is returned to everyone who comes later. With a stop recorded that

@@ -81,7 +81,9 @@ class Drive:
                 advance = turn.end_at_once(advance, STOPPED)
             return await self._loop(advance)
         except asyncio.CancelledError:
-            # The process ends before the step does. Without the lease the next attempt need not wait for it to lapse.
+            # The process ends before the step does. Tools let go first: the next attempt may call them again. Then the lease,
+            # so that it need not wait for it to lapse.
+            await work.close()
             with suppress(StoreUnavailable):
                 await self._parts.store.release(self._hold.grip, None, self._brief.job.order)
             raise

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from checkpoints.port import Grip
 from protocol.checkpoint import Seal, TurnState
 from protocol.json import Json
 from protocol.turn import Transport
@@ -10,7 +11,7 @@ from protocol.turn import Transport
 class Observer(Protocol):
     """Called in the loop; must not block or raise. Durations in milliseconds."""
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None: ...
+    def claimed(self, grip: Grip, mode: Transport) -> None: ...
 
     def appended(self, frames: int, milliseconds: float) -> None: ...
 
@@ -44,7 +45,7 @@ class TurnObserver(Protocol):
 class Silent:
     """An observer for whom nothing is worth a word."""
 
-    def claimed(self, run_id: str, attempt: int, mode: Transport) -> None:
+    def claimed(self, grip: Grip, mode: Transport) -> None:
         pass
 
     def appended(self, frames: int, milliseconds: float) -> None:

@@ -84,7 +84,7 @@ class Runner:
         claimed = await self._parts.store.claim(job.run_id, request)
         if isinstance(claimed, Refused):
             return claimed
-        self._parts.observer.claimed(job.run_id, claimed.grip.attempt, job.mode)
+        self._parts.observer.claimed(claimed.grip, job.mode)
         await self._parts.fault("claimed")
         return Hold(self._parts, job, claimed, since_ms=begun)
 

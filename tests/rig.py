@@ -22,7 +22,7 @@ from providers.script import Script
 from providers.scripted import ScriptedProvider
 from records.records import Records
 from records.values import Begun, Key, TurnBegin
-from runner.observe import TurnObserver
+from runner.observe import Observer, Silent, TurnObserver
 from runner.parts import Chosen, Parts, RunnerSettings, always_there, no_fault
 from runner.port import Job
 from runner.turn import Runner
@@ -91,6 +91,7 @@ class Rig:
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
+    observer: Observer = field(default_factory=Silent)
     choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
     reachable: Callable[[], Awaitable[bool]] = always_there
     outbox: Outbox = field(default_factory=MemoryOutbox)
@@ -126,6 +127,7 @@ class Rig:
             choose=self.choose or (lambda _assistant, _request: Chosen(provider, "scripted")),
             clock=self.clock,
             new_owner=lambda: f"owner-{next(self._owners)}",
+            observer=self.observer,
             fault=self.fault,
             reachable=self.reachable,
             outbox=self.outbox,

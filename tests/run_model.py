@@ -110,6 +110,7 @@ class RunModel:
     def release(self, grip: Grip) -> bool:
         if (grip.attempt, grip.owner) != (self.attempt, self.owner):
             return False
+        self.claims = max(0, self.claims - self.holds)
         self.holds = self.lease = False
         return True
 

@@ -95,6 +95,9 @@ class ChatTurn:
                 self._slice += 1
             case "busy":
                 await self._pause(result.wait_ms)
+                # As another slice: attempts are counted from 1 again, and of this one a higher attempt may have claimed. It
+                # died, and everyone after it would be stale (C4).
+                self._slice += 1
             case _:
                 assert_never(result.outcome)
         return None

@@ -11,6 +11,7 @@ from app.stack.parts.own import api, worker
 from app.stack.parts.temporal import temporal
 from app.stack.parts.valkey import valkey
 from app.stack.ports import free_port, listen
+from app.stack.reclaim import Reclaim, reclaiming
 from app.stack.state import StateFolder, kept_secrets, open_folder, remember, remembered
 from app.stack.supervisor import Stages, Supervisor
 from providers.choose import DEMO as DEMO_MODEL
@@ -50,8 +51,9 @@ async def run(settings: Settings, *, workers: int, output: Output) -> None:
     place = await _settle_down(settings, output)
     await upgrade(place.variables["TURNKEEP_DATABASE_URL"])
     grace_seconds = settings.grace_ms / 1_000 + _LEAVE_SECONDS
-    supervisor = Supervisor(_stages(place, workers), output=output, grace_seconds=grace_seconds)
-    await supervisor.run(ready=lambda: _welcome(place, settings, output), leaving=place.listener.close)
+    async with reclaiming(Settings.read(environment_with(place.variables))) as reclaim:
+        supervisor = Supervisor(_stages(place, workers, reclaim), output=output, grace_seconds=grace_seconds)
+        await supervisor.run(ready=lambda: _welcome(place, settings, output), leaving=place.listener.close)
 
 
 async def _settle_down(settings: Settings, output: Output) -> Place:
@@ -84,7 +86,7 @@ async def _settle_down(settings: Settings, output: Output) -> Place:
     return place
 
 
-def _stages(place: Place, workers: int) -> Stages:
+def _stages(place: Place, workers: int, reclaim: Reclaim) -> Stages:
     folder, inherited = place.folder, (place.lock.fileno,)
     # Others' programs get none of our secrets, and find no configuration of the user's.
     bare = {"PATH": os.defpath, "HOME": str(folder.path)}
@@ -92,7 +94,10 @@ def _stages(place: Place, workers: int) -> Stages:
     return (
         (valkey(folder.valkey, folder.valkey_socket, environment=bare, inherited=inherited),),
         (temporal(folder.temporal, place.temporal_port, environment=bare, inherited=inherited),),
-        tuple(worker(number, environment=ours, inherited=inherited) for number in range(1, workers + 1)),
+        tuple(
+            worker(number, environment=ours, inherited=inherited, give_back=reclaim.give_back)
+            for number in range(1, workers + 1)
+        ),
         (api(place.listener.fileno(), place.address, environment=ours, inherited=inherited),),
     )
 

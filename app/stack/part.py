@@ -9,13 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.stack.output import Output
+from app.holdings import Holdings
+from app.stack.output import OURSELVES, Output
+from app.stack.pipes import ReportPipe, ready_pipe
 
-_LEASH = str(Path(__file__).with_name("leash.py"))
+LEASH = str(Path(__file__).with_name("leash.py"))
 _LOOK_SECONDS = 0.03
 _LONGEST_LINE = 1_048_576
 
 Probe = Callable[[], Awaitable[bool]]
+GiveBack = Callable[[Holdings], Awaitable[None]]
 
 
 class PartFailed(Exception):
@@ -27,6 +30,8 @@ class Part:
     """How a part is started and how one sees that it serves.
 
     `probe` asks it in its own protocol. A part without one announces itself: it is given `--ready-fd N` and writes a byte.
+    One with `give_back` is also given `--report-fd N` and tells there what it holds; at its death that is given back. Where it
+    says nothing there for `silence_seconds` it hangs, and is ended.
     """
 
     name: str
@@ -34,16 +39,30 @@ class Part:
     environment: Mapping[str, str]
     inherited: tuple[int, ...] = ()
     probe: Probe | None = None
+    give_back: GiveBack | None = None
+    silence_seconds: float = 30.0
     ready_seconds: float = 30.0
 
 
 class Child:
     """One process of a part. It dies with us; Ctrl-C on our terminal does not reach it."""
 
-    def __init__(self, part: Part, process: Process, *, announced: asyncio.Future[None] | None, output: Output) -> None:
+    def __init__(
+        self,
+        part: Part,
+        process: Process,
+        *,
+        announced: asyncio.Future[None] | None,
+        report: ReportPipe | None,
+        output: Output,
+    ) -> None:
         self._part = part
         self._process = process
         self._announced = announced
+        self._report = report
+        self._output = output
+        if report is not None:
+            report.on_silence = self._end_hanging
         self._echo = asyncio.create_task(output.echo(part.name, process.stdout))
 
     async def ready(self) -> None:
@@ -68,6 +87,12 @@ class Child:
         await self._echo
         return ended_how(self._process.returncode or 0)
 
+    async def give_back(self) -> None:
+        """Wait for its death, then give back what it held."""
+        await self._process.wait()
+        if self._report is not None and self._part.give_back is not None:
+            await self._part.give_back(self._report.close())
+
     async def stop(self, seconds: float) -> None:
         """Ask it to end; past `seconds` end it."""
         if self._process.returncode is None:
@@ -83,6 +108,12 @@ class Child:
         if self._process.returncode is None:
             self._process.kill()
 
+    def _end_hanging(self) -> None:
+        self._output.say(
+            OURSELVES, f"{self._part.name} hangs: it has said nothing for {self._part.silence_seconds:g} s"
+        )
+        self.kill()
+
     def _why_not(self) -> str:
         code = self._process.returncode
         return f"is not ready after {self._part.ready_seconds:.0f} s" if code is None else ended_how(code)
@@ -90,23 +121,26 @@ class Child:
 
 async def start(part: Part, output: Output) -> Child:
     """Start a process of the part."""
-    announced, ready_end = (None, -1) if part.probe else _ready_pipe()
-    command = [*part.command, *(["--ready-fd", str(ready_end)] if announced else [])]
+    announced, ready_end = (None, None) if part.probe else ready_pipe()
+    report = ReportPipe(part.silence_seconds) if part.give_back else None
+    ends = {"--ready-fd": ready_end, "--report-fd": report.theirs if report else None}
+    theirs = {option: end for option, end in ends.items() if end is not None}
+    options = [word for option, end in theirs.items() for word in (option, str(end))]
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", _LEASH, str(os.getpid()), *command),
+            *(sys.executable, "-I", "-S", LEASH, str(os.getpid()), *part.command, *options),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
             env=dict(part.environment),
-            pass_fds=(*part.inherited, *((ready_end,) if announced else ())),
+            pass_fds=(*part.inherited, *theirs.values()),
             start_new_session=True,
             limit=_LONGEST_LINE,
         )
     finally:
-        if announced:
-            os.close(ready_end)
-    return Child(part, process, announced=announced, output=output)
+        for end in theirs.values():
+            os.close(end)
+    return Child(part, process, announced=announced, report=report, output=output)
 
 
 def ended_how(code: int) -> str:
@@ -119,20 +153,3 @@ def ended_how(code: int) -> str:
 async def _until(probe: Probe | None) -> None:
     while probe is not None and not await probe():  # noqa: ASYNC110 - another process sets no Event of ours
         await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _ready_pipe() -> tuple[asyncio.Future[None], int]:
-    """A future that a byte in the pipe resolves, and the end of the pipe that the child writes to."""
-    ours, theirs = os.pipe()
-    loop = asyncio.get_running_loop()
-    announced: asyncio.Future[None] = loop.create_future()
-
-    def look() -> None:
-        loop.remove_reader(ours)
-        said = os.read(ours, 1)
-        os.close(ours)
-        if said and not announced.done():  # nothing said: the process is gone, and its end tells that
-            announced.set_result(None)
-
-    loop.add_reader(ours, look)
-    return announced, theirs

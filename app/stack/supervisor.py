@@ -32,6 +32,7 @@ class Supervisor:
         self._grace = grace_seconds
         self._children: dict[str, Child] = {}
         self._keepers: list[asyncio.Task[None]] = []
+        self._giving: set[asyncio.Task[None]] = set()  # of what dead children held
         self._stopping = asyncio.Event()
 
     async def run(self, *, ready: Callable[[], None] = _nothing, leaving: Callable[[], None] = _nothing) -> None:
@@ -75,7 +76,7 @@ class Supervisor:
             children = [self._children[part.name] for part in stage if part.name in self._children]
             seconds = max(deadline - clock(), _LAST_CHANCE_SECONDS)
             await asyncio.gather(*(child.stop(seconds) for child in children))
-        await asyncio.gather(*self._keepers)
+        await asyncio.gather(*self._keepers, *self._giving)
 
     def kill(self) -> None:
         """End everything at once."""
@@ -103,11 +104,18 @@ class Supervisor:
         if self._stopping.is_set():
             return
         child = self._children[part.name] = await start(part, self._output)
+        self._give_back_of(child)
         if self._stopping.is_set():  # told while it was being started: `stop` did not know of it
             child.kill()
             return
         await child.ready()
         self._output.say(OURSELVES, f"{part.name} is ready")
+
+    def _give_back_of(self, child: Child) -> None:
+        """Beside everything else: neither its successor nor our end waits for what a child held, except to have it done."""
+        giving = asyncio.create_task(child.give_back())
+        self._giving.add(giving)
+        giving.add_done_callback(self._giving.discard)
 
     async def _keep(self, part: Part) -> None:
         clock = asyncio.get_running_loop().time

@@ -113,6 +113,19 @@ async def test_claims_without_progress_are_counted_and_bounded(world: World) -> 
     assert (await world.won(run_id, world.request(most=1))).sealed == b"seal"
 
 
+async def test_a_claim_that_was_released_was_no_death(world: World) -> None:
+    """S8, C16: once, however often it is released; and letting another's lease lapse is no release."""
+    run_id = await world.opened()
+    dead = (await world.won(run_id, world.request(most=2))).grip
+    assert await world.store.renew(dead, 0) == Appended(0, stop=False)
+    grip = (await world.won(run_id, world.request(most=2))).grip
+
+    assert [await world.store.release(grip, None, FIRST) for _ in range(2)] == [True, True]
+
+    await world.won(run_id, world.request(lease_ms=0, most=2))
+    assert await world.store.claim(run_id, world.request(most=2)) == Refused(why=Refusal.EXHAUSTED)
+
+
 async def test_release_commits_the_result_and_frees_the_run(world: World) -> None:
     """S13, C17."""
     run_id = await world.opened()
@@ -130,7 +143,7 @@ async def test_release_commits_the_result_and_frees_the_run(world: World) -> Non
         next=2,
         stop=False,
         lease_ms=0,
-        claims=1,
+        claims=0,
         order=Order(1, 2, 1),
     )
     assert await world.store.renew(grip, 1000) == Refusal.FENCED  # a renewal that was under way

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from app.compose import Core, core
+from app.observe import nobody
 from app.settings import Settings
 from assistants.definition import Assistant
 from assistants.outbox import Note, Outbox
 from checkpoints.outbox import Outbox as KeptAnswers
-from checkpoints.port import Order, RunStore
+from checkpoints.port import Grip, Order, RunStore
 from protocol.errors import ErrorKind
 from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
@@ -49,9 +50,14 @@ class PointedCore(Core):
     points: Points
 
     def runner(
-        self, store: RunStore, outbox: KeptAnswers, *, reachable: Callable[[], Awaitable[bool]] = always_there
+        self,
+        store: RunStore,
+        outbox: KeptAnswers,
+        *,
+        reachable: Callable[[], Awaitable[bool]] = always_there,
+        on_claim: Callable[[Grip], None] = nobody,
     ) -> TurnRunner:
-        parts = self.parts(store, outbox, reachable=reachable)
+        parts = self.parts(store, outbox, reachable=reachable, on_claim=on_claim)
         return _PointedRunner(replace(parts, choose=self._salted), self.points)
 
     def _salted(self, assistant: Assistant, _: TurnRequest) -> Chosen:

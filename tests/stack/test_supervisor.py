@@ -1,17 +1,19 @@
 """The supervisor over small parts of its own: order, restarts, stopping, and what a killed supervisor leaves."""
 
 import asyncio
-import io
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.holdings import Holdings
 from app.stack.output import Output
 from app.stack.part import Part, PartFailed
 from app.stack.supervisor import Supervisor
+from tests.stack.screen import Screen
 
 SERVE = """
 import os, signal, sys
@@ -27,23 +29,6 @@ print(f"{name} is process {os.getpid()}", flush=True)
 while True:
     signal.pause()
 """
-
-
-class Screen(io.StringIO):
-    """Output that can be waited for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._written = asyncio.Event()
-
-    def write(self, text: str) -> int:
-        self._written.set()
-        return super().write(text)
-
-    async def shows(self, text: str, times: int = 1) -> None:
-        while self.getvalue().count(text) < times:
-            self._written.clear()
-            await self._written.wait()
 
 
 def part(tmp_path: Path, name: str, code: str = SERVE) -> Part:
@@ -82,6 +67,25 @@ async def test_a_part_that_is_killed_is_started_again(tmp_path: Path) -> None:
     await supervisor.stop()
 
 
+async def test_a_part_that_hangs_is_ended_and_started_again(tmp_path: Path) -> None:
+    """FR30: its loop does not turn, so nothing in it would ever notice."""
+    screen, given = Screen(), asyncio.Event()
+
+    async def give_back(_: Holdings) -> None:
+        given.set()
+
+    hanging = replace(part(tmp_path, "worker", HANG), give_back=give_back, silence_seconds=0.1)
+    supervisor = Supervisor([[hanging]], output=Output(screen), grace_seconds=10)
+    await supervisor.start()
+
+    await screen.shows("worker hangs: it has said nothing for 0.1 s")
+    await screen.shows("worker was killed by SIGKILL; starting it again in 0.1 s")
+    await screen.shows("worker is ready", times=2)
+
+    assert given.is_set()
+    await supervisor.stop()
+
+
 async def test_a_part_that_cannot_start_ends_the_start(tmp_path: Path) -> None:
     stages = [[part(tmp_path, "store")], [part(tmp_path, "broken", "raise SystemExit(3)")], [part(tmp_path, "api")]]
     supervisor = Supervisor(stages, output=Output(Screen()), grace_seconds=10)
@@ -114,6 +118,14 @@ async def test_parts_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> Non
 
     await process.stdout.read()  # the part holds the pipe's other end: the end of the stream is the end of the part
 
+
+HANG = """
+import os, signal, sys
+os.write(int(sys.argv[sys.argv.index("--ready-fd") + 1]), b".")
+os.write(int(sys.argv[sys.argv.index("--report-fd") + 1]), b"alive\\n")
+while True:
+    signal.pause()
+"""
 
 ALONE = """
 import asyncio, sys

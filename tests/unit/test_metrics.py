@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.alerts import Alerts
 from app.metrics import Metrics
 from app.observe import CountedRunner, HttpMeter, RunObserver
-from checkpoints.port import Order
+from checkpoints.port import Grip, Order
 from dispatch.decide import Decision
 from dispatch.switch import Switch
 from protocol.errors import ErrorKind
@@ -25,10 +25,10 @@ def lines(metrics: Metrics, *names: str) -> list[str]:
 def test_a_turns_way_is_counted() -> None:
     metrics = Metrics()
     observer = RunObserver(metrics, Alerts(""))
-    observer.claimed("r", 1, "workflow")
+    observer.claimed(Grip("r", 1, "owner"), "workflow")
     observer.appended(3, 0.8)
     observer.handed_over("r", "budget")
-    observer.claimed("r", 2, "workflow")
+    observer.claimed(Grip("r", 2, "owner"), "workflow")
     observer.ended("r", "completed", "")
     observer.trouble("r", "the records do not answer")
 

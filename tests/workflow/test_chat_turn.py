@@ -52,12 +52,14 @@ async def test_a_slice_that_hands_over_is_followed_by_the_next(client: Client, r
     assert {(job.mode, job.slice_ms) for job in runner.jobs} == {("workflow", 1_000)}
 
 
-async def test_a_busy_run_is_waited_for_and_the_same_slice_tried_again(client: Client, run_id: str) -> None:
-    """C8"""
+async def test_a_busy_run_is_waited_for_and_tried_again_above_all_attempts_of_the_slice(
+    client: Client, run_id: str
+) -> None:
+    """C4 C8"""
     runner = Answering(answers=[SliceResult(outcome="busy", wait_ms=1), ENDED])
     result, history = await play(client, run_id, runner)
 
-    assert (result, runner.orders) == (ENDED, [(1, 1, 1), (1, 1, 1)])
+    assert (result, runner.orders) == (ENDED, [(1, 1, 1), (1, 2, 1)])
     assert [name for name in history if name.startswith("TIMER")] == ["TIMER_STARTED", "TIMER_FIRED"]
 
 

@@ -3,18 +3,21 @@
 import asyncio
 import sys
 
-from app.stack.part import Part
+from app.stack.part import GiveBack, Part
 
 _PROBE_SECONDS = 2.0
 
 
-def worker(number: int, *, environment: dict[str, str], inherited: tuple[int, ...]) -> Part:
+def worker(
+    number: int, *, environment: dict[str, str], inherited: tuple[int, ...], give_back: GiveBack | None = None
+) -> Part:
     """A worker. It announces itself once it polls."""
     return Part(
         name=f"worker-{number}",
         command=(sys.executable, "-m", "app", "worker"),
         environment=environment,
         inherited=inherited,
+        give_back=give_back,
     )
 
 
