@@ -108,7 +108,7 @@ async def scene_at(address: Address, *, script: Script = SCRIPT) -> AsyncIterato
         store = RedisRunStore(client, push)
         rig = Rig(records=records, clock=StillClock(), store=store)
         rig.settings = RunnerSettings(lease_ms=500, renew_ms=20)
-        hub = Hub(RedisFrameSource(client, push), round_seconds=0.05)
+        hub = Hub(RedisFrameSource(client, push), round_seconds=0.5)  # five rounds without a log make readers leave
         scene = Scene(proxy, client, hub, rig, script)
         rig.pace = scene.pace
         await rig.begin(script.input)
