@@ -80,7 +80,7 @@ class Scene:
     async def last_attempt(self) -> SliceResult:
         """By somebody new, as soon as it may."""
         while True:
-            result = await self.attempt(2)
+            result = await until_available(lambda: self.attempt(2))
             if result.outcome != "busy":
                 return result
 
