@@ -34,7 +34,7 @@ KINDS = [
     "data-usage", "data-reply", "finish",
 ]  # fmt: skip
 
-_PROMPT = Bounds(connect=10, command=0.3, silence=20)  # a server that does not answer is found out soon
+_PROMPT = Bounds(connect=10, command=1, silence=20)  # a server that does not answer is found out before the test ends
 
 Happening = Callable[[], Awaitable[object]]
 
@@ -111,6 +111,7 @@ async def scene_at(address: Address, *, script: Script = SCRIPT) -> AsyncIterato
         hub = Hub(RedisFrameSource(client, push), round_seconds=0.5)  # five rounds without a log make readers leave
         scene = Scene(proxy, client, hub, rig, script)
         rig.pace = scene.pace
+        await until_available(lambda: client.execute("PING"))
         await rig.begin(script.input)
         try:
             yield scene
