@@ -7,10 +7,10 @@ and stop watchers are called inside the write that concerns them.
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from checkpoints.budget import MAX_LOG_BYTES, RESERVE_BYTES
+from checkpoints.memory_run import Run
 from checkpoints.port import (
     Append,
     Appended,
@@ -19,42 +19,15 @@ from checkpoints.port import (
     Grip,
     Loaded,
     Order,
+    Parking,
     Refusal,
     Refused,
     RunView,
     Sealed,
+    Unread,
 )
 from protocol.clock import Clock
 from protocol.log import Entry, Page, Pushed
-
-_NEVER = Order(0, 0, 0)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Run:
-    request: bytes
-    state: str = "open"
-    mode: str = ""
-    status: str = ""
-    attempt: int = 0
-    owner: str = ""
-    held: bool = False  # claimed and not released
-    lease_until: int = 0
-    order: Order = _NEVER
-    claims: int = 0
-    stop: bool = False
-    next: int = 0
-    size: int = 0
-    entries: list[Entry] = field(default_factory=list)
-    deltas: list[bytes] = field(default_factory=list)
-    delta_at: tuple[int, int] = (0, 0)  # index and attempt of the newest delta
-    ledger: dict[str, bytes] = field(default_factory=dict)
-    committed: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    seal: bytes | None = None
-    sealed_by: int = 0
-
-    def appended(self) -> Appended:
-        return Appended(self.next, self.stop)
 
 
 class MemoryRunStore:
@@ -64,15 +37,15 @@ class MemoryRunStore:
         self._clock = clock
         self._max_log_bytes = max_log_bytes
         self._reserve_bytes = reserve_bytes
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, Run] = {}
         self._expiries: list[tuple[int, str]] = []
         self._listeners: dict[str, Callable[[Pushed], None]] = {}
-        self._stop_watchers: dict[str, Callable[[], None]] = {}
+        self._watchers: dict[str, tuple[Callable[[], None], Callable[[], None] | None]] = {}
 
     async def open(self, run_id: str, request: bytes) -> bool:
         if self._run(run_id) is not None:
             return False
-        self._runs[run_id] = _Run(request=request)
+        self._runs[run_id] = Run(request=request)
         return True
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
@@ -96,7 +69,7 @@ class MemoryRunStore:
         room = max(0, self._max_log_bytes - self._reserve_bytes - run.size)
         return Claimed(grip=grip, next=run.next, stop=run.stop, room=room, sealed=run.seal)
 
-    def _refuse_claim(self, run: _Run, claim: ClaimRequest) -> Refused | None:
+    def _refuse_claim(self, run: Run, claim: ClaimRequest) -> Refused | None:
         if run.state == "ended":
             return Refused(why=Refusal.ENDED, status=run.status)
         if claim.order.key < run.order.key:
@@ -132,13 +105,17 @@ class MemoryRunStore:
             self._write(grip, run, append)
         return refused or run.appended()
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
         run = self._held(grip)
         if isinstance(run, Refusal):
             return run
         if run.seal is None:
-            first_stop = Refusal.STOP_FIRST if run.stop and not stop_seen else None
-            refused = first_stop or self._misfit(run, append, self._max_log_bytes)
+            first = Refusal.STOP_FIRST if run.stop and not stop_seen else None
+            if first is None and inputs_seen is not None and run.inbox.after(inputs_seen):
+                first = Refusal.INPUT_FIRST
+            refused = first or self._misfit(run, append, self._max_log_bytes)
             if refused is not None:
                 return refused
             self._write(grip, run, append)
@@ -184,15 +161,47 @@ class MemoryRunStore:
             return None
         if run.seal is None and not run.stop:
             run.stop = True
-            if watcher := self._stop_watchers.get(run_id):
-                watcher()
+            if watcher := self._watchers.get(run_id):
+                watcher[0]()
         return self._view(run)
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        self._stop_watchers[run_id] = callback
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        run = self._run(run_id)
+        if run is None:
+            return Refusal.MISSING
+        before = len(run.inbox.inputs)
+        refused = run.inbox.put(item_id, item, closed=run.seal is not None)
+        if refused is not None:
+            return refused
+        _, on_input = self._watchers.get(run_id, (None, None))
+        if on_input is not None and len(run.inbox.inputs) > before:
+            on_input()
+        return self._view(run)
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        run = self._held(grip)
+        return run if isinstance(run, Refusal) else run.inbox.after(taken)
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.seal is not None:
+            return Refusal.CLOSED
+        if run.stop or (unread := run.inbox.after(parking.taken)):
+            return Unread(() if run.stop else unread)
+        run.inbox.park(parking, run.attempt)
+        run.claims = 0
+        await self.release(grip, result, order)
+        return None
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        self._watchers[run_id] = (callback, on_input)
 
     async def unwatch_stop(self, run_id: str) -> None:
-        self._stop_watchers.pop(run_id, None)
+        self._watchers.pop(run_id, None)
 
     async def view(self, run_id: str) -> RunView | None:
         run = self._run(run_id)
@@ -220,12 +229,12 @@ class MemoryRunStore:
     def on_lost(self, callback: Callable[[], None]) -> None:
         """Nothing is ever lost between two dictionaries: the callback is not kept."""
 
-    def _run(self, run_id: str) -> _Run | None:
+    def _run(self, run_id: str) -> Run | None:
         while self._expiries and self._expiries[0][0] <= self._clock.monotonic_ms():
             self._runs.pop(heappop(self._expiries)[1], None)
         return self._runs.get(run_id)
 
-    def _held(self, grip: Grip) -> _Run | Refusal:
+    def _held(self, grip: Grip) -> Run | Refusal:
         run = self._run(grip.run_id)
         if run is None:
             return Refusal.MISSING
@@ -235,28 +244,18 @@ class MemoryRunStore:
         return run
 
     @staticmethod
-    def _misfit(run: _Run, append: Append, limit: int) -> Appended | Refusal | None:
+    def _misfit(run: Run, append: Append, limit: int) -> Appended | Refusal | None:
         if append.start != run.next:
             return run.appended()
         return Refusal.FULL if append.count and run.size + len(append.payload) > limit else None
 
-    def _lease(self, run: _Run) -> int:
+    def _lease(self, run: Run) -> int:
         return max(0, run.lease_until - self._clock.monotonic_ms())
 
-    def _view(self, run: _Run) -> RunView:
-        return RunView(
-            state=run.state,
-            mode=run.mode,
-            status=run.status,
-            attempt=run.attempt,
-            next=run.next,
-            stop=run.stop,
-            lease_ms=self._lease(run),
-            claims=run.claims,
-            order=run.order,
-        )
+    def _view(self, run: Run) -> RunView:
+        return run.view(self._lease(run))
 
-    def _write(self, grip: Grip, run: _Run, append: Append) -> None:
+    def _write(self, grip: Grip, run: Run, append: Append) -> None:
         boundary = (append.start + append.count, grip.attempt)
         if append.delta is not None and not self._repeats(run, append, boundary):
             run.deltas.append(append.delta)
@@ -270,7 +269,7 @@ class MemoryRunStore:
             self._push(Pushed(grip.run_id, run.next, append.count, append.payload))
 
     @staticmethod
-    def _repeats(run: _Run, append: Append, boundary: tuple[int, int]) -> bool:
+    def _repeats(run: Run, append: Append, boundary: tuple[int, int]) -> bool:
         # Without frames the index does not tell a repeat after a lost reply from a new write: the bytes do.
         return append.count == 0 and run.delta_at == boundary and bool(run.deltas) and run.deltas[-1] == append.delta
 

@@ -3,7 +3,7 @@
 One room holds them because one write must carry them together: frames, checkpoint delta and ledger transition of a boundary
 become visible at once or not at all (C2). `tests/contract/test_run_store.py` runs every law over every implementation.
 
-A run is `open` → `running` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
+A run is `open` → `running` ⇄ `parked` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
 
 Laws
  S1  `open` creates a run once; a second `open` changes nothing and says so. Nothing else creates keys: on a run that was
@@ -30,6 +30,13 @@ Laws
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
+ S17 `put_input` keeps an input once: the same id again changes nothing and answers as the first time. Inputs are bounded in
+     number and bytes (FULL) and refused after the seal (CLOSED). `inputs` gives them in the order they came, from any
+     position, again and again: how many were taken in is for the executor's checkpoint to say (C12).
+ S18 `park` gives up the lease and stores the slice's result, in one write, only where nothing lies in the inbox that was not
+     taken in and no stop is recorded; else it answers what lies there and changes nothing. Parked, a run has no lease, is
+     claimed like any other, and is parked no more from the next claim on. Parking counts as progress (S8).
+ S19 A sealer that says how many inputs it has seen is answered INPUT_FIRST, and nothing is sealed, where more lie there.
 """
 
 from collections.abc import Callable
@@ -53,6 +60,7 @@ class Refusal(Enum):
     EXHAUSTED = "exhausted"
     ENDED = "ended"
     STOP_FIRST = "stop_first"
+    INPUT_FIRST = "input_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +162,29 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parking:
+    """What a run waits for. `taken` is how many inputs are taken in, `until_ms` the wall clock's time at which it ends.
+
+    `waiting` names the tool calls that somebody has to decide or answer.
+    """
+
+    taken: int
+    until_ms: int
+    waiting: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a run was not parked: inputs that were not taken in, or none where a stop is recorded."""
+
+    inputs: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """What there is to know about a run without its content."""
 
-    state: str  # open | running | sealed | ended
+    state: str  # open | running | parked | sealed | ended
     mode: str  # workflow | inline | "" before the first claim
     status: str  # the final RunStatus, "" before
     attempt: int
@@ -166,6 +193,9 @@ class RunView:
     lease_ms: int  # what is left of the lease, 0 without one
     claims: int  # since the last checkpoint delta
     order: Order  # the highest that won a claim, (0, 0, 0) before; an adopter takes the next generation
+    until_ms: int = 0  # while parked: the wall clock's time at which waiting ends
+    waiting: tuple[str, ...] = ()  # while parked: the tool calls that somebody has to decide or answer
+    unread: int = 0  # while parked: inputs that came since
 
 
 class RunStore(Protocol):
@@ -184,8 +214,10 @@ class RunStore(Protocol):
     async def append(self, grip: Grip, append: Append) -> Appended | Refusal: ...
 
     async def seal(
-        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool
-    ) -> Sealed | Appended | Refusal: ...
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
+        """`inputs_seen` None: what lies in the inbox does not matter to this end."""
+        ...
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal: ...
 
@@ -199,8 +231,25 @@ class RunStore(Protocol):
         """Record a stop (idempotent) and wake the executor. None where the run is missing."""
         ...
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        """Call back in the loop when a stop is recorded. One watcher a run, the newest; the callback must not raise."""
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        """Put an input into the inbox and wake the executor. The view tells whether there is one."""
+        ...
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        """What lies in the inbox after the first `taken` inputs."""
+        ...
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        """Give up the lease until somebody answers. None: parked, and `result` stored as `release` does."""
+        ...
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        """Call back in the loop when a stop is recorded, and when an input was put.
+
+        One watcher a run, the newest; callbacks must not raise.
+        """
         ...
 
     async def unwatch_stop(self, run_id: str) -> None: ...

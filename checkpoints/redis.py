@@ -5,11 +5,12 @@ is used, where the server can tell; a stop is heard through the push connection.
 raises StoreUnavailable, and the caller goes on from the index the log answers next.
 """
 
+import json
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from checkpoints.budget import MAX_LOG_BYTES, RESERVE_BYTES
+from checkpoints.budget import MAX_INPUT_BYTES, MAX_INPUTS, MAX_LOG_BYTES, RESERVE_BYTES
 from checkpoints.port import (
     Append,
     Appended,
@@ -18,10 +19,12 @@ from checkpoints.port import (
     Grip,
     Loaded,
     Order,
+    Parking,
     Refusal,
     Refused,
     RunView,
     Sealed,
+    Unread,
 )
 from protocol.errors import StoreUnavailable
 from protocol.log import Page
@@ -44,12 +47,16 @@ _CLAIM = load_script(_HERE / "claim.lua", flags="allow-oom")
 _RENEW = load_script(_HERE / "renew.lua", flags="allow-oom")
 _RELEASE = load_script(_HERE / "release.lua", flags="allow-oom")
 _STOP = load_script(_HERE / "stop.lua", flags="allow-oom")
+_PUT_INPUT = load_script(_HERE / "put_input.lua")
+_INPUTS = load_script(_HERE / "inputs.lua")
+_PARK = load_script(_HERE / "park.lua", flags="allow-oom")
 
 _NO_LIMIT = 1 << 53  # bytes; the largest integer Lua counts exactly
 _DISK_WAIT_MS = 500  # for a claim to reach the disk: less than a command may take, and well inside the lease
 
 _VIEWED = (
     "state", "mode", "status", "attempt", "next", "stop", "claims", "generation", "slice", "activity", "lease",
+    "parked", "inputs",
 )  # fmt: skip
 
 
@@ -132,8 +139,11 @@ class RedisRunStore:
         extra = () if append.delta is None and not append.ledger else ("", "", *_boundary(append))
         return _appended(await self._write("append", grip, append, self._append_limit, extra))
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
-        extra = (seal, int(stop_seen), *_boundary(append))
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
+        seen = f"{int(stop_seen)}" if inputs_seen is None else f"{int(stop_seen)}:{inputs_seen}"
+        extra = (seal, seen, *_boundary(append))
         reply = await self._write("seal", grip, append, self._seal_limit, extra)
         if isinstance(reply, bytes) or reply[0] != b"sealed":
             return _appended(reply)
@@ -150,6 +160,7 @@ class RedisRunStore:
         keys = [names.meta(run_id), names.log(run_id)]
         if extra:
             keys += [names.deltas(run_id), names.ledger(run_id), names.seal(run_id), names.request(run_id)]
+            keys.append(names.inbox(run_id))
         frames = (append.start, append.count, append.payload)
         settings = (limit, names.live(run_id), next(self._serials))
         script = WRITE if verb == "append" else _END
@@ -168,8 +179,38 @@ class RedisRunStore:
         known = await self._client.run(_STOP, (self._keys.meta(run_id),), self._keys.stopped(run_id))
         return await self.view(run_id) if known else None
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        await self._push.subscribe(self._keys.stopped(run_id), lambda _: callback())
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        keys = (self._keys.meta(run_id), self._keys.inbox(run_id))
+        limits = (MAX_INPUTS, MAX_INPUT_BYTES)
+        reply = await self._client.run(_PUT_INPUT, keys, item_id, item, *limits, self._keys.stopped(run_id))
+        if reply not in (b"put", b"known"):
+            return Refusal(reply.decode())
+        return await self.view(run_id) or Refusal.MISSING
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        keys = (self._keys.meta(grip.run_id), self._keys.inbox(grip.run_id))
+        reply = await self._client.run(_INPUTS, keys, _name(grip), taken)
+        return Refusal(reply.decode()) if isinstance(reply, bytes) else tuple(reply)
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        keys = (self._keys.meta(grip.run_id), self._keys.inbox(grip.run_id))
+        field = self._keys.result(order.generation, order.slice)
+        note = _note(grip, parking)
+        reply = await self._client.run(_PARK, keys, _name(grip), parking.taken, note, field, result)
+        if isinstance(reply, list):
+            return Unread(tuple(reply))
+        return None if reply == b"parked" else Refusal(reply.decode())
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        def heard(message: bytes) -> None:
+            if not message:
+                callback()
+            elif on_input is not None:
+                on_input()
+
+        await self._push.subscribe(self._keys.stopped(run_id), heard)
 
     async def unwatch_stop(self, run_id: str) -> None:
         await self._push.unsubscribe(self._keys.stopped(run_id))
@@ -180,9 +221,10 @@ class RedisRunStore:
         if fields[0] is None:
             return None
         state, mode, status = ((text or b"").decode() for text in fields[:3])
-        attempt, following, stop, claims, generation, slice_number, activity, lease = map(int, fields[3:])
+        attempt, following, stop, claims, generation, slice_number, activity, lease = map(int, fields[3:11])
+        parking = _parking(fields[11], attempt) if state == "running" else None
         return RunView(
-            state=state,
+            state="parked" if parking else state,
             mode=mode,
             status=status,
             attempt=attempt,
@@ -191,6 +233,9 @@ class RedisRunStore:
             lease_ms=max(0, lease - (int(seconds) * 1000 + int(micros) // 1000)),
             claims=claims,
             order=Order(generation, slice_number, activity),
+            until_ms=parking.until_ms if parking else 0,
+            waiting=parking.waiting if parking else (),
+            unread=int(fields[12] or 0) - parking.taken if parking else 0,
         )
 
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None:
@@ -199,6 +244,16 @@ class RedisRunStore:
 
 def _name(grip: Grip) -> str:
     return f"{grip.attempt}:{grip.owner}"
+
+
+def _note(grip: Grip, parking: Parking) -> str:
+    return json.dumps([grip.attempt, parking.taken, parking.until_ms, *parking.waiting])
+
+
+def _parking(note: bytes | None, attempt: int) -> Parking | None:
+    """How the run is parked; a note of an earlier attempt is of a wait that is over."""
+    by, taken, until_ms, *waiting = json.loads(note) if note else (0, 0, 0)
+    return Parking(taken=taken, until_ms=until_ms, waiting=tuple(waiting)) if by == attempt else None
 
 
 def _boundary(append: Append) -> tuple[Part, ...]:
