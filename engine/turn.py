@@ -89,24 +89,34 @@ def end_at_once(advance: Advance, outcome: Outcome) -> Advance:
     return replace(ended, frames=(*advance.frames, *ended.frames))
 
 
-def elapsed(turn: Turn, milliseconds: int) -> Turn:
-    """The turn with this much time used, over all its slices."""
-    return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}))
+def elapsed(turn: Turn, milliseconds: int, now_ms: int) -> Turn:
+    """The turn with this much time used, over all its slices, at this time of the wall clock."""
+    return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}), now_ms=now_ms)
 
 
 def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry]) -> Advance:
     """The calls of an asked step after a crash: finished ones keep their result, none is repeated that must not be."""
     results: dict[int, ToolResult] = {}
+    approved: set[int] = set()
     shown = 0
     for call in turn.state.calls:
         entry = ledger.get(ledger_key(call), LedgerEntry(state="intended"))
         result = _known_result(turn.plan, call, entry)
         if result is not None:
             results[call.ordinal] = result
+        if entry.state in ("approved", "started"):
+            approved.add(call.ordinal)
         if entry.state == "shown":
             shown += 1
     outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
-    turn = replace(turn, state=folded(turn.state, outputs), results=results, started=frozenset(results), shown=shown)
+    turn = replace(
+        turn,
+        state=folded(turn.state, outputs),
+        results=results,
+        started=frozenset(results),
+        approved=frozenset(approved),
+        shown=shown,
+    )
     return show(turn)
 
 

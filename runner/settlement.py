@@ -27,16 +27,23 @@ class Settled:
     frames: int
 
 
-async def settle(parts: Parts, grip: Grip, writer: FrameWriter, advance: Advance) -> Settled:
-    """Seal what the engine decided and finish the run. Raises LostClaim or StoreUnavailable."""
+async def settle(parts: Parts, grip: Grip, writer: FrameWriter, advance: Advance) -> Settled | None:
+    """Seal what the engine decided and finish the run. Raises LostClaim or StoreUnavailable.
+
+    None: nothing is sealed, because the answer is complete and somebody has said something that it does not know of.
+    """
     await writer.flush()
-    stop_seen = isinstance(advance.command, Settle) and advance.command.outcome.status == "stopped"
+    status = advance.command.outcome.status if isinstance(advance.command, Settle) else ""
+    stop_seen = status == "stopped"
+    inputs_seen = advance.turn.state.taken if status == "completed" else None
     while True:
         append = _append(writer.next_index, advance.frames)
-        reply = await parts.store.seal(grip, append, _seal(advance), stop_seen=stop_seen)
+        reply = await parts.store.seal(grip, append, _seal(advance), stop_seen=stop_seen, inputs_seen=inputs_seen)
         if reply is Refusal.STOP_FIRST:
-            advance, stop_seen = stopped_instead(advance), True
+            advance, stop_seen, inputs_seen = stopped_instead(advance), True, None
             continue
+        if reply is Refusal.INPUT_FIRST:
+            return None
         if not isinstance(reply, Sealed):
             raise LostClaim
         await parts.fault("sealed")

@@ -18,7 +18,7 @@ def view_of(reply: RunView | Refusal | None) -> RunView:
 
 
 async def test_an_input_lies_in_the_inbox_once_and_in_order(world: World) -> None:
-    """S17: whoever lost the answer asks again; what was put first under an id stands."""
+    """S17 [W4]: whoever lost the answer asks again; what was put first under an id stands."""
     grip = (await world.running()).grip
     for item_id, item in (("a", b"one"), ("b", b"two"), ("a", b"else"), ("b", b"two")):
         view_of(await world.store.put_input(grip.run_id, item_id, item))
@@ -58,7 +58,7 @@ async def test_an_inbox_is_bounded_in_bytes(world: World) -> None:
 
 
 async def test_after_the_seal_nothing_new_is_put(world: World) -> None:
-    """S17: what was put before is still answered as put."""
+    """S17 [W6]: what was put before is still answered as put."""
     grip = (await world.running()).grip
     view_of(await world.store.put_input(grip.run_id, "early", b"one"))
     await world.store.seal(grip, frames(0, b"a"), b"seal", stop_seen=False)
@@ -132,7 +132,7 @@ async def test_whoever_claims_a_parked_run_goes_on_with_it(world: World) -> None
 
 
 async def test_a_parked_run_can_be_stopped(world: World) -> None:
-    """S10 FR14"""
+    """S10 FR14 [W7]"""
     grip = (await world.running()).grip
     await world.store.park(grip, WAIT, b"", FIRST)
 
