@@ -58,15 +58,19 @@ class Sweeper:
             view = None if run.memory else await self._store.view(run.run_id)
             if view is None:
                 seen.missing[run.run_id] = await self._end_missing(run, before.missing.get(run.run_id))
-            elif view.state != "ended" and not view.lease_ms:
+            elif view.state != "ended" and not view.lease_ms and self._due(view):
                 seen.idle[run.run_id] = view.attempt
                 if before.idle.get(run.run_id) == view.attempt and await self._orphaned(run.run_id, view):
                     self._adopt(run.run_id, view)
         self._seen = seen
 
+    def _due(self, view: RunView) -> bool:
+        """Whether there is something to do. A parked run waits without a lease, and without anybody to look after it (C7)."""
+        return view.state != "parked" or view.stop or view.unread > 0 or self._clock.now_ms() >= view.until_ms
+
     async def _orphaned(self, run_id: str, view: RunView) -> bool:
         """Whether nobody else will take the run up. Queued and between slices are not orphaned (C7)."""
-        if view.stop or view.mode == "inline":
+        if view.stop or view.mode == "inline" or view.state == "parked":
             return True
         running = await self._workflows.running(run_id, max(view.order.generation, 1))
         # Never claimed and the server silent: the claim keeps a workflow that does exist from running it twice.

@@ -1,5 +1,7 @@
 """Tools that wait for a person, and the person."""
 
+from collections.abc import Mapping
+
 from checkpoints.port import RunView
 from protocol.json import Json
 from protocol.turn import TurnInput
@@ -24,7 +26,7 @@ def waiting_tools(outside: Outside) -> tuple[Tool, ...]:
     return (pay, ask_user)
 
 
-async def say(rig: Rig, *inputs: dict[str, Json], run_id: str = RUN_ID) -> RunView:
+async def say(rig: Rig, *inputs: Mapping[str, Json], run_id: str = RUN_ID) -> RunView:
     """Put these into the run's inbox. An input without an id is the decision on its target."""
     view = None
     for one in inputs:

@@ -106,6 +106,14 @@ class BenchDispatch:
     async def nudge(self, run_id: str) -> None:
         self.nudged.append(run_id)
 
+    async def wake(self, run_id: str, *, memory: bool = False) -> None:
+        """Go on with a parked run, as if hours had passed."""
+        rig = self._memory if memory else self._rig
+        view = await rig.store.view(run_id)
+        if view is not None and view.state == "parked":
+            request = next(request for request in self.requests if request.run_id == run_id)
+            self._run(rig, request, self.transport)
+
     async def status(self) -> JsonObject:
         return self.switch
 

@@ -9,6 +9,7 @@ from dispatch.switch import ON
 from dispatch.temporal import Workflows
 from dispatch.watch import MemorySwitch, SwitchWatch
 from protocol.log import Pushed
+from providers.script import Script
 from tests.rig import Rig
 from tests.workflow.durable import script_of
 from workflows.connection import connect
@@ -19,7 +20,7 @@ SCRIPT = script_of(2)
 class Bench:
     """A dispatcher over a rig, and what it decided."""
 
-    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on") -> None:
+    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on", script: Script = SCRIPT) -> None:
         self.decisions: list[Decision] = []
         self.stored = MemorySwitch(switch)
         self.changed = asyncio.Event()
@@ -28,8 +29,8 @@ class Bench:
             DispatchParts(
                 store=rig.store,
                 records=rig.records,
-                runner=rig.runner(SCRIPT),
-                memory_runner=rig.runner(SCRIPT),
+                runner=rig.runner(script),
+                memory_runner=rig.runner(script),
                 workflows=workflows,
                 switch=watch,
                 clock=rig.clock,
