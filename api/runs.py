@@ -51,8 +51,11 @@ async def _stop(parts: ApiParts, gate: Gate, grant: Grant) -> JsonObject:
         return await _stop_without_log(gate, grant)
     if view.state == "ended":
         return {"success": True, "status": view.status, "ended": True}
-    if not view.lease_ms and place.durable:
-        await parts.dispatch.nudge(grant.run_id)  # nobody executes it now, so nobody would see the stop (C18)
+    if not view.lease_ms:  # nobody executes it now, so nobody would see the stop (C18)
+        if place.durable:
+            await parts.dispatch.nudge(grant.run_id)
+        else:
+            await parts.dispatch.wake(grant.run_id, memory=True)
     # Sealed with a stop on record, it is the stop that ends it: the executor may be faster than this answer.
     status = "ending" if view.state == "sealed" and not view.stop else "stopping"
     return {"success": True, "status": status, "ended": False}
@@ -71,14 +74,19 @@ async def _stop_without_log(gate: Gate, grant: Grant) -> JsonObject:
 
 def _with_log(row: Run, view: RunView) -> JsonObject:
     # The log has the last word: a run has ended when its reader has seen so, not a moment before.
-    status = view.status if view.state == "ended" else "accepted" if view.state == "open" else "running"
-    return _without_log(row) | {
-        "status": status,
-        "transport": view.mode,
-        "attempt": view.attempt,
-        "frames": view.next,
-        "stop_requested": view.stop,
-    }
+    states = {"ended": view.status, "open": "accepted", "parked": "parked"}
+    parked: JsonObject = {"waiting": [*view.waiting], "waits_until_ms": view.until_ms} if view.waiting else {}
+    return (
+        _without_log(row)
+        | parked
+        | {
+            "status": states.get(view.state, "running"),
+            "transport": view.mode,
+            "attempt": view.attempt,
+            "frames": view.next,
+            "stop_requested": view.stop,
+        }
+    )
 
 
 def _without_log(row: Run) -> JsonObject:
