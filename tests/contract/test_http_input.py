@@ -94,15 +94,18 @@ async def test_the_first_decision_counts(house: House) -> None:
     async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
         await asked(stream)
         await parked(client)
+        house.dispatch.deaf = True
         for one in (
             DENY,
             DENY,
             APPROVE,
-            {**APPROVE, "id": "mine"},
-            {**ANSWER, "id": "a1"},
-            {**ANSWER, "text": "No!", "id": "a2"},
+            {**APPROVE, "id": "b"},
+            {**ANSWER, "id": "c"},
+            {**ANSWER, "text": "No!", "id": "d"},
         ):
             assert (await client.post(INPUT, json=one)).json()["success"]
+        house.dispatch.deaf = False
+        await client.post(INPUT, json=DENY)
         whole = await stream.rest()
 
     found = [frame(piece) for piece in pieces(whole)]
