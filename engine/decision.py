@@ -19,7 +19,7 @@ def request(call: ToolCall) -> tuple[Frame, ...]:
         case "approval":
             return ({"type": "tool-approval-request", "approvalId": call.id, "toolCallId": call.id},)
         case "question":
-            return (data("question", {"toolCallId": call.id}),)
+            return (data("question", {"toolCallId": call.id}, part_id=call.id),)
         case _:
             return ()
 

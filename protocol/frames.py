@@ -63,10 +63,10 @@ Frame = (
     | SteeringMessage | Data | Error | Abort | Finish
 )  # fmt: skip
 
-TRANSIENT_DATA = frozenset(
-    {"run", "config", "loop", "trace", "tool-progress", "question", "recovering", "reply", "void"}
+TRANSIENT_DATA = frozenset({"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void"})
+KEPT_DATA = frozenset(
+    {"usage", "error", "question", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"}
 )
-KEPT_DATA = frozenset({"usage", "error", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"})
 DATA_NAMES = TRANSIENT_DATA | KEPT_DATA
 
 
