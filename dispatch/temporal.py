@@ -87,7 +87,7 @@ class Workflows:
         """Tell the run's workflow to look. False where it is closed or the server does not say that it was told."""
         if self._client is None:
             return False
-        handle = self._client.get_workflow_handle_for(ChatTurn.run, workflow_id(run_id, generation))
+        handle = self._client.get_workflow_handle(workflow_id(run_id, generation))
         try:
             await asyncio.wait_for(handle.signal(ChatTurn.input), self._start_seconds)
         except (RPCError, TimeoutError):

@@ -80,7 +80,7 @@ async def test_hours_later_and_after_restarts_of_everything_the_run_goes_on(
         await say(rig, *DECIDED, run_id=run_id)
         server.start()
         client = await connect(server.address)
-        handle = client.get_workflow_handle_for(ChatTurn.run, run_id)
+        handle = client.get_workflow_handle(run_id, result_type=SliceResult)
         during = await event_types(handle)
         async with working(client, run_id, rig, rig.runner(SCRIPT)):
             await handle.signal(ChatTurn.input)
@@ -198,7 +198,7 @@ async def test_a_run_that_parks_often_continues_as_new(client: Client, run_id: s
                 or len(runner.jobs) < slice_
             ):
                 pass  # each look is a call to the server
-            await client.get_workflow_handle_for(ChatTurn.run, run_id).signal(ChatTurn.input)
+            await client.get_workflow_handle(run_id).signal(ChatTurn.input)
         await handle.result()
 
     assert [slice_ for _, slice_, _ in runner.orders] == [1, 2, 3, 4]
