@@ -20,6 +20,7 @@ class Hold:
 
     def __init__(self, parts: Parts, job: Job, claimed: Claimed, *, since_ms: int) -> None:
         self.claimed = claimed
+        self.restoring = False
         self._slept = False
         self._parts = parts
         self._job = job
@@ -51,10 +52,13 @@ class Hold:
         )
 
     async def renew(self) -> Appended | Refusal:
-        """Renew the lease once. Raises StoreUnavailable."""
+        """Renew the lease once. MISSING, too, where the run is just being put back. Raises StoreUnavailable."""
         begun = self._parts.clock.monotonic_ms()
         self._slept, self._tried_ms = self.slept, begun
-        reply = await self._parts.store.renew(self.grip, self._parts.settings.lease_ms)
+        grip = self.grip
+        reply = await self._parts.store.renew(grip, self._parts.settings.lease_ms)
+        if reply is Refusal.FENCED and (self.restoring or grip is not self.grip):
+            return Refusal.MISSING  # it is we who fenced that grip
         if isinstance(reply, Appended):
             self._renewed_ms, self._slept = begun, False
         return reply

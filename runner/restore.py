@@ -25,7 +25,17 @@ async def restore(parts: Parts, hold: Hold, remains: Remains) -> Claimed:
     # Who slept through its lease when the keys went may have been replaced before, and nothing is left that would tell.
     if hold.slept or not await _lives(parts, run_id):
         raise LostClaim
-    begun = parts.clock.monotonic_ms()
+    hold.restoring = (
+        True  # until the new grip is known here, too: a renewal with the old one would be told that it is fenced
+    )
+    try:
+        return await _restore(parts, hold, remains)
+    finally:
+        hold.restoring = False
+
+
+async def _restore(parts: Parts, hold: Hold, remains: Remains) -> Claimed:
+    run_id, begun = hold.grip.run_id, parts.clock.monotonic_ms()
     claimed = await patiently(parts, lambda: parts.store.restore(hold.grip, hold.request, remains))
     if isinstance(claimed, Refusal):
         raise LostClaim

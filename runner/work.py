@@ -106,7 +106,6 @@ async def hold_lease(work: Work, hold: Hold, writer: FrameWriter, renew_ms: int)
     """Renew the lease until somebody else has it; see a stop, and that the store lost something, on the way."""
     while True:
         await asyncio.sleep(renew_ms / 1000)
-        grip = hold.grip
         try:
             reply = await hold.renew()
         except StoreUnavailable:
@@ -115,7 +114,7 @@ async def hold_lease(work: Work, hold: Hold, writer: FrameWriter, renew_ms: int)
             writer.renewed(reply)
         elif reply is Refusal.MISSING:
             writer.doubt()
-        elif grip is hold.grip:  # else the run was put back meanwhile, and this was the grip before
+        else:
             work.tell(ClaimLost())
             return
 

@@ -11,7 +11,7 @@ from tests.loopback import Answer, Asked, Loopback
 
 @dataclass(slots=True)
 class ModelCall:
-    """One call: it says a word every `gap` seconds until it may end. `left`: the caller closed it before that."""
+    """One call: it says a word, and one more every `gap` seconds until it may end. `left`: the caller closed it before that."""
 
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -56,9 +56,11 @@ class Gateway:
         try:
             yield _event("message_start", message={**message, "stop_reason": None, "stop_sequence": None})
             yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+            word = _event("content_block_delta", index=0, delta={"type": "text_delta", "text": "word "})
+            yield word
             while not call.may_end.is_set():
-                yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": "word "})
                 await asyncio.sleep(self._gap)
+                yield word
             yield _event("content_block_stop", index=0)
             delta = {"stop_reason": "end_turn", "stop_sequence": None}
             yield _event("message_delta", delta=delta, usage={"output_tokens": 2})

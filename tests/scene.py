@@ -34,7 +34,7 @@ KINDS = [
     "data-usage", "data-reply", "finish",
 ]  # fmt: skip
 
-_PROMPT = Bounds(connect=10, command=0.3, silence=20)  # a server that does not answer is found out soon
+_PROMPT = Bounds(connect=10, command=1, silence=20)  # a server that does not answer is found out before the test ends
 
 Happening = Callable[[], Awaitable[object]]
 
@@ -80,7 +80,7 @@ class Scene:
     async def last_attempt(self) -> SliceResult:
         """By somebody new, as soon as it may."""
         while True:
-            result = await self.attempt(2)
+            result = await until_available(lambda: self.attempt(2))
             if result.outcome != "busy":
                 return result
 
@@ -108,9 +108,10 @@ async def scene_at(address: Address, *, script: Script = SCRIPT) -> AsyncIterato
         store = RedisRunStore(client, push)
         rig = Rig(records=records, clock=StillClock(), store=store)
         rig.settings = RunnerSettings(lease_ms=500, renew_ms=20)
-        hub = Hub(RedisFrameSource(client, push), round_seconds=0.05)
+        hub = Hub(RedisFrameSource(client, push), round_seconds=0.5)  # five rounds without a log make readers leave
         scene = Scene(proxy, client, hub, rig, script)
         rig.pace = scene.pace
+        await until_available(lambda: client.execute("PING"))
         await rig.begin(script.input)
         try:
             yield scene

@@ -99,8 +99,10 @@ class Round:
     def _victims(self, turns: Sequence[Turn]) -> set[str]:
         """One process, the one under most of the turns; or, half of the time, all of them."""
         under = Counter(name for turn in turns if turn.held for name in sorted(self._under(turn)))
-        if not under or self._kind in SERVERS:
+        if self._kind in SERVERS:
             return {self._kind}
+        if not under:
+            return set()  # every turn went past its point: there is nobody to strike
         several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
         return set(under) if several else {under.most_common(1)[0][0]}
 

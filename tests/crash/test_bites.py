@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(300)
 
 # Where each bug shows: a turn, what dies, and the place at which it stands then.
 SHOWN = {
-    "fence-off": ("tools:pause:append.before:5", "text:pause:append.before:7", "steps:pause:append.after:5"),
+    "fence-off": ("tools:pause:append.before:5", "steps:pause:append.after:5"),
     "intents-late": ("tools:worker:send.done:1", "steps:worker:send.done:1"),
     "records-first": ("text:worker:seal.before:1", "tools:worker:seal.before:1"),
     "no-reset": ("text:worker:append.after:8", "tools:worker:append.after:6"),

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, update
 
 from checkpoints.memory import MemoryRunStore
-from checkpoints.port import Claimed, ClaimRequest, Grip, Order, Refusal, Remains
+from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Order, Refusal, Remains
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import SliceResult
 from records.records import Records
@@ -240,3 +240,30 @@ class Told(Silent):
 
     def trouble(self, run_id: str, what: str) -> None:
         self.troubles.append(what)
+
+
+async def test_a_renewal_between_the_restore_and_its_answer_ends_nothing(records: Slow) -> None:
+    """C5: the grip it renews was fenced by its own executor."""
+    flushed = await Flushed.begun(records)
+    flushed.rig.settings = replace(flushed.rig.settings, renew_ms=1)
+
+    class Overlapping(MemoryRunStore):
+        fenced = asyncio.Event()
+
+        async def renew(self, grip: Grip, lease_ms: int) -> Appended | Refusal:
+            reply = await super().renew(grip, lease_ms)
+            if reply is Refusal.FENCED:
+                self.fenced.set()
+            return reply
+
+        async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
+            claimed = await super().restore(grip, claim, remains)
+            await self.fenced.wait()
+            return claimed
+
+    store = Overlapping(flushed.rig.clock)
+    store._runs = flushed.store._runs
+    flushed.rig.store = store
+    flushed.then(nothing)
+
+    assert (await attempt(flushed.rig, SCRIPT)).status == "completed"
