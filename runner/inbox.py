@@ -1,6 +1,8 @@
 """What a person said to a run: read from its inbox, or waited for by nobody (C12, C22, LAW-P8)."""
 
-from checkpoints.port import Order, Refusal
+from functools import partial
+
+from checkpoints.port import Grip, Order, Refusal
 from checkpoints.waiting import Parking, Unread
 from engine.decision import awaits
 from engine.values import Turn
@@ -24,13 +26,12 @@ class Inbox:
         """The inputs after the first ones, which are taken in. Raises LostClaim or StoreUnavailable."""
         while True:
             grip = self._hold.grip
-            found = await patiently(self._parts, lambda: self._parts.store.inputs(self._hold.grip, taken))
-            if found is Refusal.MISSING:
-                await self._writer.mend()
-            elif not isinstance(found, Refusal):
+            found = await patiently(self._parts, partial(self._parts.store.inputs, grip, taken))
+            if not isinstance(found, Refusal):
                 return self._said(found)
-            elif grip is self._hold.grip:  # else the run was put back meanwhile
+            if not self._lost(found, grip):
                 raise LostClaim
+            await self._writer.mend()
 
     async def park(self, now: Turn, order: Order) -> SliceResult | list[TurnInput]:
         """Leave the run to whoever decides or answers.
@@ -55,9 +56,15 @@ class Inbox:
     async def _leave(self, parking: Parking, result: SliceResult, order: Order) -> Unread | Refusal | None:
         while True:
             await self._writer.mend()  # nobody is there to do it later
-            reply = await self._parts.store.park(self._hold.grip, parking, result.model_dump_json().encode(), order)
-            if reply is not Refusal.MISSING:
+            grip = self._hold.grip
+            reply = await self._parts.store.park(grip, parking, result.model_dump_json().encode(), order)
+            if not self._lost(reply, grip):
                 return reply
+
+    def _lost(self, reply: object, grip: Grip) -> bool:
+        """Whether the store lost the run, and it is put back or just being put back: then it is we who fenced that grip."""
+        put_back = self._hold.restoring or grip is not self._hold.grip
+        return reply is Refusal.MISSING or (reply is Refusal.FENCED and put_back)
 
     def _said(self, items: tuple[bytes, ...]) -> list[TurnInput]:
         said = [TurnInput.model_validate_json(item) for item in items]
