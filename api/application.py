@@ -28,6 +28,7 @@ from api.chat import Chat
 from api.conversations import conversation_routes
 from api.errors import error_response
 from api.gate import Gate
+from api.inputs import input_routes
 from api.operations import health_routes, internal_routes
 from api.operators import operator_routes
 from api.pages import Pages
@@ -188,6 +189,7 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
     for routes in (
         stream_routes(),
         run_routes(parts, gate),
+        input_routes(parts, gate),
         conversation_routes(parts),
         assistant_routes(parts),
         health_routes(parts, draining),

@@ -6,6 +6,7 @@ while the run is still on its way to whoever executes it.
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.types import ASGIApp
@@ -14,15 +15,19 @@ from api.bodies import parse_object, read_body
 from api.callers import Caller
 from api.chat_body import ChatBody, parse_chat
 from api.gate import Gate, gone
+from api.input_body import Continuation, parse_continuation
+from api.inputs import Inputs
 from api.ports import ApiParts
 from api.reading import BEGINNING, Readers
 from api.reply import WholeAnswer
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire, wants_stream
 from api.stored import stored_frames
 from api.stream import FrameReader
+from api.tail import asked_end
 from api.turns import OpenTurn, PastTurn, Turns
 from frames.projection import Projection
 from protocol.errors import TurnkeepError
+from protocol.json import JsonObject
 
 
 class Chat:
@@ -33,19 +38,25 @@ class Chat:
         self._gate = gate
         self._readers = readers
         self._turns = Turns(parts, gate)
+        self._inputs = Inputs(parts, gate)
 
     async def post(self, request: Request, caller: Caller) -> ASGIApp:
         """The response to a chat request. Raises TurnkeepError."""
         query = parse_query(request.scope["query_string"])
         projection = Projection(parse_sdk(query) or self._parts.default_sdk, parse_wire(query))
         # A cursor counts only where the run is known: some clients send the whole request again to come back.
-        cursor = parse_cursor(query, request.headers) or BEGINNING
+        given = parse_cursor(query, request.headers)
+        cursor = given or BEGINNING
         streams = wants_stream(query, request.headers)
         if streams:
             self._readers.seats.require_free()
         try:
             async with asyncio.timeout(self._parts.limits.prestream_ms / 1000):
-                turn = await self._turns.open(caller, await self._body(request), projection.sdk)
+                body = await self._object(request)
+                going_on = parse_continuation(body, self._parts.limits.message_characters)
+                if going_on is not None and streams:
+                    return await self._go_on(caller, going_on, given, projection)
+                turn = await self._turns.open(caller, self._body(request, body), projection.sdk)
                 if streams and isinstance(turn, OpenTurn) and turn.known:
                     return await self._readers.resume(turn.grant, cursor, projection)
                 reader = await self._reader(turn, cursor)
@@ -58,10 +69,23 @@ class Chat:
         seconds = self._parts.limits.json_ms / 1000
         return WholeAnswer(reader, headers, conversation_id=conversation_id, seconds=seconds)
 
-    async def _body(self, request: Request) -> ChatBody:
+    async def _go_on(
+        self, caller: Caller, going_on: Continuation, cursor: Cursor | None, projection: Projection
+    ) -> ASGIApp:
+        """Record what was decided and stream what comes of it: the rest of the message that the client holds."""
+        grant = replace(await self._gate.run(caller, going_on.run_id, "stop"), sdk=projection.sdk)
+        place, view = await self._gate.locate(grant.run_id)
+        await self._inputs.put(grant, going_on.inputs)
+        if cursor is None:
+            cursor = Cursor(await asked_end(place.store, grant.run_id, view.next, going_on.inputs[-1].target))
+        return await self._readers.resume(grant, cursor, projection)
+
+    async def _object(self, request: Request) -> JsonObject:
         limits = self._parts.limits
-        body = parse_object(await read_body(request.receive, limits.body_bytes), limits.body_depth)
-        return parse_chat(body, request.headers.get("idempotency-key"), limits.message_characters)
+        return parse_object(await read_body(request.receive, limits.body_bytes), limits.body_depth)
+
+    def _body(self, request: Request, body: JsonObject) -> ChatBody:
+        return parse_chat(body, request.headers.get("idempotency-key"), self._parts.limits.message_characters)
 
     async def _reader(self, turn: OpenTurn | PastTurn, cursor: Cursor) -> FrameReader:
         if isinstance(turn, OpenTurn):

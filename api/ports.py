@@ -37,6 +37,10 @@ class Dispatch(Protocol):
         """Nobody holds the run and something is to be done (a stop was recorded): see to it now. Waits for nobody."""
         ...
 
+    async def wake(self, run_id: str, *, memory: bool = False) -> None:
+        """An input was recorded: have it taken in, on the memory place where it lies there. Waits for nobody."""
+        ...
+
     async def status(self) -> JsonObject:
         """The switch, the breaker, and what runs here."""
         ...

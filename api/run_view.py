@@ -32,16 +32,21 @@ def of_row(row: Run) -> JsonObject:
 def of_log(row: Run, view: RunView, ledger: dict[str, bytes]) -> JsonObject:
     """What records, log and ledger know."""
     # The log has the last word: a run has ended when its reader has seen so, not a moment before.
-    status = view.status if view.state == "ended" else "accepted" if view.state == "open" else "running"
-    return of_row(row) | {
-        "status": status,
-        "transport": view.mode,
-        "attempt": view.attempt,
-        "attempts_without_progress": view.claims,
-        "frames": view.next,
-        "stop_requested": view.stop,
-        "calls": calls(ledger),
-    }
+    states = {"ended": view.status, "open": "accepted", "parked": "parked"}
+    parked: JsonObject = {"waiting": [*view.waiting], "waits_until_ms": view.until_ms} if view.waiting else {}
+    return (
+        of_row(row)
+        | parked
+        | {
+            "status": states.get(view.state, "running"),
+            "transport": view.mode,
+            "attempt": view.attempt,
+            "attempts_without_progress": view.claims,
+            "frames": view.next,
+            "stop_requested": view.stop,
+            "calls": calls(ledger),
+        }
+    )
 
 
 def for_operators(row: Run) -> JsonObject:
@@ -52,7 +57,7 @@ def for_operators(row: Run) -> JsonObject:
 def calls(ledger: dict[str, bytes]) -> list[Json]:
     """Every tool call by step and ordinal: `{"step", "ordinal", "tool", "state"}`.
 
-    `state` is `intended`, `started`, `finished`, or `unknown` where a call was started and nobody knows what came of it.
+    `state` is `intended`, `approved`, `started`, `finished`, or `unknown` where a call was started and nobody knows what came of it.
     """
     places = sorted((tuple(map(int, key.split("."))), entry) for key, entry in ledger.items())
     found = [(place, LedgerEntry.model_validate_json(entry)) for place, entry in places]

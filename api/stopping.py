@@ -17,8 +17,11 @@ async def stop_run(parts: ApiParts, gate: Gate, run_id: str) -> JsonObject:
         return await _stop_without_log(gate, run_id)
     if view.state == "ended":
         return {"success": True, "status": view.status, "ended": True}
-    if not view.lease_ms and place.durable:
-        await parts.dispatch.nudge(run_id)  # nobody executes it now, so nobody would see the stop (C18)
+    if not view.lease_ms:  # nobody executes it now, so nobody would see the stop (C18)
+        if place.durable:
+            await parts.dispatch.nudge(run_id)
+        else:
+            await parts.dispatch.wake(run_id, memory=True)
     # Sealed with a stop on record, it is the stop that ends it: the executor may be faster than this answer.
     status = "ending" if view.state == "sealed" and not view.stop else "stopping"
     return {"success": True, "status": status, "ended": False}

@@ -10,6 +10,11 @@ from checkpoints.port import RunStore
 from frames.sse import decode, split
 from protocol.json import JsonObject
 
+_CLOSING: Final = frozenset(
+    {"text-end", "reasoning-end", "tool-output-available", "tool-output-error", "tool-output-denied"}
+)
+_ASKING: Final = frozenset({"tool-input-available", "tool-approval-request", "data-question"})
+
 WINDOW: Final = 256  # frames looked at first; the window grows until it holds a start-step
 PAGE_BYTES: Final = 256 * 1024
 
@@ -26,6 +31,30 @@ async def tail_start(store: RunStore, run_id: str, wanted: int) -> int:
         if first > begin or begin == 0:  # nothing earlier is kept
             return first
         window *= 4
+
+
+async def asked_end(store: RunStore, run_id: str, end: int, call_id: str) -> int:
+    """The index after the frames that asked for this call, and for the others of its step; `end` where there are none.
+
+    What follows there changes parts that are known and begins none: who has seen the asking can read on from here, whatever
+    it has seen since. Raises StoreUnavailable.
+    """
+    step = call_id.partition(".")[0] + "."
+    begin, window = end, WINDOW
+    while begin > 0:
+        begin = max(0, end - window)
+        first, frames = await _frames(store, run_id, begin, end - 1)
+        asking = [at for at, frame in enumerate(frames, first) if _asks(frame, step)]
+        if asking or first > begin:
+            return asking[-1] + 1 if asking else end
+        window *= 4
+    return end
+
+
+def _asks(frame: JsonObject, step: str) -> bool:
+    data = frame.get("data")
+    call = data.get("toolCallId") if isinstance(data, dict) else frame.get("toolCallId")
+    return frame["type"] in _ASKING and str(call).startswith(step)
 
 
 async def _frames(store: RunStore, run_id: str, begin: int, until: int) -> tuple[int, list[JsonObject]]:
@@ -59,7 +88,7 @@ def _last_closed(frames: list[JsonObject], first: int) -> int | None:
         name = str(frame.get("toolCallId") or frame.get("id"))
         if kind in ("text-start", "reasoning-start", "tool-input-start", "tool-input-available"):
             still_open.add(name)
-        elif kind in ("text-end", "reasoning-end", "tool-output-available", "tool-output-error"):
+        elif kind in _CLOSING:
             still_open.discard(name)
         elif kind == "reset-step":
             still_open.clear()

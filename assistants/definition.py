@@ -19,7 +19,8 @@ class Limits:
     max_tokens: int = 8_192  # of one model call
     idle_seconds: float = 60.0  # silence of a model call
     call_seconds: float = 600.0
-    run_seconds: float = 86_400.0
+    run_seconds: float = 86_400.0  # at work; waiting for a person does not count
+    wait_seconds: float = 604_800.0  # a week: how long a person has to decide or answer
     steps: int = 50
     run_tokens: int = 2_000_000  # of all calls; a runaway loop ends here
     repeated_calls: int = 5  # the same call with the same input this often in a row ends the run

@@ -14,6 +14,7 @@ from protocol.json import JsonObject
 from tools.declare import Call, Tool, tool
 
 GENERATED = {"requirements.md"}  # a list of tests answers no question
+NoteText = Annotated[str, Field(min_length=1, max_length=2000)]
 SHOWN_NOTES = 20  # the newest; all of them would grow with every demo
 
 
@@ -73,13 +74,21 @@ def counting_tools(pace: Callable[[float], Awaitable[None]] = asyncio.sleep) -> 
 
 
 def outbox_tools(outbox: Outbox) -> tuple[Tool, ...]:
-    """Send a note, once; read one's own notes."""
+    """Send a note, once; send one that a person has seen before; read one's own notes."""
 
-    @tool(repeat="never")
-    async def send_note(call: Call, text: Annotated[str, Field(min_length=1, max_length=2000)]) -> JsonObject:
-        """Send a note to the outbox. This has an effect: do not send the same note twice."""
+    async def send(call: Call, text: str) -> JsonObject:
         number = await outbox.append(Note(key=call.key, owner=call.owner, text=text))
         return {"sent": True, "notes": number}
+
+    @tool(repeat="never")
+    async def send_note(call: Call, text: NoteText) -> JsonObject:
+        """Send a note to the outbox. This has an effect: do not send the same note twice."""
+        return await send(call, text)
+
+    @tool(repeat="never", approval=True)
+    async def ask_before_sending(call: Call, text: NoteText) -> JsonObject:
+        """Send a note to the outbox after the user has seen and approved it. The user may decline it and say why."""
+        return await send(call, text)
 
     @tool(repeat="safe")
     async def read_outbox(call: Call) -> JsonObject:
@@ -88,4 +97,4 @@ def outbox_tools(outbox: Outbox) -> tuple[Tool, ...]:
         shown: list[JsonObject] = [{"key": note.key, "text": note.text} for note in notes[-SHOWN_NOTES:]]
         return {"notes": len(notes), "newest": [*shown]}
 
-    return (send_note, read_outbox)
+    return (send_note, ask_before_sending, read_outbox)

@@ -5,7 +5,7 @@
 -- Check and take-over in one step: of two executors that see the same lapsed lease only one may win. Time is the
 -- server's, the only clock that all executors share.
 local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'claims', 'generation', 'slice', 'activity', 'status',
-  'reserved', 'server')
+  'reserved', 'server', 'parked', 'attempt')
 local state, owner, lease, claims = run[1], run[2], tonumber(run[3]), tonumber(run[4])
 if not state then
   return {'missing', 0, ''}
@@ -49,6 +49,10 @@ local following, reserved, another = tonumber(counters[1]), tonumber(run[9]) or 
 
 -- A server that is not the one of the reservation may lack what readers saw up to there (C9). The old reservation stands
 -- until the log has passed it: were it renewed here, a claimant that dies before that would hide the loss from the next.
+-- A note that the run is parked says that nothing is lost: it was written last, and whoever claims voids it durably.
+if state == 'running' and run[11] and string.match(run[11], '^%[(%d+)') == run[12] then
+  another = false
+end
 if not another then
   reserved = math.max(reserved, following + ARGV[9])
   redis.call('HSET', KEYS[1], 'reserved', reserved, 'server', ARGV[8])

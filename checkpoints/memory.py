@@ -5,7 +5,6 @@ awaits between its check and its write, which is what makes each of them one ste
 and stop watchers are called inside the write that concerns them.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable
 from heapq import heappop, heappush
 
@@ -25,6 +24,7 @@ from checkpoints.port import (
     RunView,
     Sealed,
 )
+from checkpoints.waiting import Parking, Unread
 from protocol.clock import Clock
 from protocol.log import Entry, Page, Pushed
 
@@ -43,7 +43,7 @@ class MemoryRunStore:
         self._runs: dict[str, MemoryRun] = {}
         self._expiries: list[tuple[int, str]] = []
         self._listeners: dict[str, Callable[[Pushed], None]] = {}
-        self._stop_watchers: dict[str, Callable[[], None]] = {}
+        self._watchers: dict[str, tuple[Callable[[], None], Callable[[], None] | None]] = {}
 
     async def open(self, run_id: str, request: bytes) -> bool:
         if self._run(run_id) is not None:
@@ -58,6 +58,7 @@ class MemoryRunStore:
         refused = self._refuse_claim(run, claim)
         if refused is not None:
             return refused
+        parked = run.parked is not None
         if claim.owner != run.owner:
             run.claims += 1
         run.attempt += 1
@@ -68,10 +69,10 @@ class MemoryRunStore:
         run.lease_until = self._clock.monotonic_ms() + claim.lease_ms
         if run.state == "open":
             run.state = "running"
-        went_back = run.server not in ("", self.server)
+        went_back = run.server not in ("", self.server) and not parked
         if not went_back:
             run.server, run.reserved = self.server, max(run.reserved, run.next + RESERVE_AHEAD)
-        return self._claimed(run_id, run, went_back=went_back)
+        return run.claimed(run_id, self._budget, went_back=went_back)
 
     async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
         run = self._run(grip.run_id)
@@ -83,18 +84,7 @@ class MemoryRunStore:
         restored = put_back(grip, claim, remains, run, lease_until)
         restored.server, restored.reserved = self.server, remains.next + RESERVE_AHEAD
         self._runs[grip.run_id] = restored
-        return self._claimed(grip.run_id, restored, went_back=False)
-
-    def _claimed(self, run_id: str, run: MemoryRun, *, went_back: bool) -> Claimed:
-        return Claimed(
-            grip=Grip(run_id, run.attempt, run.owner),
-            next=run.next,
-            stop=run.stop,
-            room=self._budget.room(run.size),
-            sealed=run.seal,
-            reserved=run.reserved,
-            went_back=went_back,
-        )
+        return restored.claimed(grip.run_id, self._budget, went_back=False)
 
     def _refuse_claim(self, run: MemoryRun, claim: ClaimRequest) -> Refused | None:
         if run.state == "ended":
@@ -135,13 +125,17 @@ class MemoryRunStore:
             run.reserved, run.server = append.reserve, self.server
         return Appended(run.next, run.stop, self._durable or not append.reserve)
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
         run = self._held(grip)
         if isinstance(run, Refusal):
             return run
         if run.seal is None:
-            first_stop = Refusal.STOP_FIRST if run.stop and not stop_seen else None
-            refused = first_stop or self._misfit(run, append, self._budget.log_bytes)
+            first = Refusal.STOP_FIRST if run.stop and not stop_seen else None
+            if first is None and inputs_seen is not None and run.inbox.count > inputs_seen:
+                first = Refusal.INPUT_FIRST
+            refused = first or self._misfit(run, append, self._budget.log_bytes)
             if refused is not None:
                 return refused
             self._write(grip, run, append)
@@ -189,15 +183,47 @@ class MemoryRunStore:
             return None
         if run.seal is None and not run.stop:
             run.stop = True
-            if watcher := self._stop_watchers.get(run_id):
-                watcher()
+            if watcher := self._watchers.get(run_id):
+                watcher[0]()
         return self._view(run)
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        self._stop_watchers[run_id] = callback
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        run = self._run(run_id)
+        if run is None:
+            return Refusal.MISSING
+        before = len(run.inbox.inputs)
+        refused = run.inbox.put(item_id, item, closed=run.seal is not None)
+        if refused is not None:
+            return refused
+        _, on_input = self._watchers.get(run_id, (None, None))
+        if on_input is not None and len(run.inbox.inputs) > before:
+            on_input()
+        return self._view(run)
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        run = self._held(grip)
+        return run if isinstance(run, Refusal) else run.inbox.after(taken)
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        run = self._held(grip)
+        if isinstance(run, Refusal):
+            return run
+        if run.seal is not None:
+            return Refusal.CLOSED
+        if run.stop or (unread := run.inbox.after(parking.taken)):
+            return Unread(() if run.stop else unread)
+        run.inbox.park(parking, run.attempt)
+        run.claims = 0
+        await self.release(grip, result, order)
+        return None
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        self._watchers[run_id] = (callback, on_input)
 
     async def unwatch_stop(self, run_id: str) -> None:
-        self._stop_watchers.pop(run_id, None)
+        self._watchers.pop(run_id, None)
 
     async def view(self, run_id: str) -> RunView | None:
         run = self._run(run_id)
@@ -205,17 +231,7 @@ class MemoryRunStore:
 
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None:
         run = self._run(run_id)
-        if run is None:
-            return None
-        entries: list[Entry] = []
-        room = max_bytes
-        for entry in run.entries[bisect_right(run.entries, start, key=lambda entry: entry.end) :]:
-            room -= len(entry.payload)
-            if entries and room < 0:
-                break
-            entries.append(entry)
-        first = run.entries[0].end - run.entries[0].count if run.entries else run.next
-        return Page(entries=tuple(entries), next=run.next, first=first, ended=run.state == "ended")
+        return None if run is None else run.page(start, max_bytes)
 
     async def ledger(self, run_id: str) -> dict[str, bytes]:
         run = self._run(run_id)
@@ -258,17 +274,7 @@ class MemoryRunStore:
         return max(0, run.lease_until - self._clock.monotonic_ms())
 
     def _view(self, run: MemoryRun) -> RunView:
-        return RunView(
-            state=run.state,
-            mode=run.mode,
-            status=run.status,
-            attempt=run.attempt,
-            next=run.next,
-            stop=run.stop,
-            lease_ms=self._lease(run),
-            claims=run.claims,
-            order=run.order,
-        )
+        return run.view(self._lease(run))
 
     def _write(self, grip: Grip, run: MemoryRun, append: Append) -> None:
         boundary = (append.start + append.count, grip.attempt)

@@ -3,7 +3,7 @@
 One room holds them because one write must carry them together: frames, checkpoint delta and ledger transition of a boundary
 become visible at once or not at all (C2). `tests/contract/test_run_store.py` runs every law over every implementation.
 
-A run is `open` → `running` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
+A run is `open` → `running` ⇄ `parked` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
 
 Laws
  S1  `open` creates a run once; a second `open` changes nothing and says so. Nothing but it and `restore` creates keys: on a
@@ -31,14 +31,23 @@ Laws
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
- S17 Claims, restores, seals and appends with `reserve` are durable: on disk, and on a replica where so configured, before they
-     are answered, as far as the server can tell. A claim or a restore that is not confirmed raises; the other two answer
-     `durable` false.
+ S17 Claims, restores, seals, inputs and appends with `reserve` are durable: on disk, and on a replica where so configured,
+     before they are answered, as far as the server can tell. A claim, a restore or an input that is not confirmed raises; the
+     other two answer `durable` false.
  S18 A claim on a server that is not the one of the newest reservation (restarted, failed over) says `went_back`, and repeats
-     the index reserved there, until an append with `reserve` was taken (C9).
+     the index reserved there, until an append with `reserve` was taken (C9). Not where it finds the run parked: whatever was
+     written before that note stands with it, and nobody went on since, for a claim is durable.
  S19 `restore` puts a run back as its executor knows it, with a higher attempt: one that is missing, or one whose newest owner
      is the caller. Else it answers FENCED, after the seal CLOSED, and writes nothing. Readers before its first entry find
-     that the log begins there; a stop once recorded stays recorded (C5).
+     that the log begins there; a stop once recorded stays recorded (C5). Inputs that the executor has read are put back, and
+     the next one has the position it expects; one that it has not read, and that the store lost, is gone.
+ S20 `put_input` keeps an input once: the same id again changes nothing and answers as the first time. Inputs are bounded in
+     number and bytes (FULL) and refused after the seal (CLOSED). `inputs` gives them in the order they came, from any
+     position, again and again: how many were taken in is for the executor's checkpoint to say (C12).
+ S21 `park` gives up the lease and stores the slice's result, in one write, only where nothing lies in the inbox that was not
+     taken in and no stop is recorded; else it answers what lies there and changes nothing. Parked, a run has no lease, is
+     claimed like any other, and is parked no more from the next claim on. Parking counts as progress (S8).
+ S22 A sealer that says how many inputs it has seen is answered INPUT_FIRST, and nothing is sealed, where more lie there.
  S23 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
 """
 
@@ -47,6 +56,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from checkpoints.waiting import Parking, Unread
 from protocol.log import Entry, Page
 from protocol.turn import Transport
 
@@ -64,6 +74,7 @@ class Refusal(Enum):
     ENDED = "ended"
     STOP_FIRST = "stop_first"
     UNSEALED = "unsealed"
+    INPUT_FIRST = "input_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,8 @@ class Append:
 class Remains:
     """What an executor knows of its run. `base` is the newest checkpoint, whole; `index` the position of its boundary.
 
-    `entries` are the log's last ones, without a gap up to `next`; `ledger` holds what was written since the boundary.
+    `entries` are the log's last ones, without a gap up to `next`; `ledger` holds what was written since the boundary. `taken` is
+    how many inputs the checkpoint has taken in, `inputs` those that were read since, by id and in the order they came.
     """
 
     request: bytes
@@ -166,6 +178,8 @@ class Remains:
     entries: tuple[Entry, ...]
     next: int
     stop: bool = False
+    taken: int = 0
+    inputs: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +208,7 @@ class Sealed:
 class RunView:
     """What there is to know about a run without its content."""
 
-    state: str  # open | running | sealed | ended
+    state: str  # open | running | parked | sealed | ended
     mode: str  # workflow | inline | "" before the first claim
     status: str  # the final RunStatus, "" before
     attempt: int
@@ -203,6 +217,13 @@ class RunView:
     lease_ms: int  # what is left of the lease, 0 without one
     claims: int  # since the last checkpoint delta
     order: Order  # the highest that won a claim, (0, 0, 0) before; an adopter takes the next generation
+    until_ms: int = 0  # while parked: the wall clock's time at which waiting ends
+    waiting: tuple[str, ...] = ()  # while parked: the tool calls that somebody has to decide or answer
+    unread: int = 0  # while parked: inputs that came since
+
+    def due(self, now_ms: int) -> bool:
+        """Whether it is parked and there is something to do: a stop, an input, or the end of waiting."""
+        return self.state == "parked" and (self.stop or self.unread > 0 or now_ms >= self.until_ms)
 
 
 class RunStore(Protocol):
@@ -225,8 +246,10 @@ class RunStore(Protocol):
     async def append(self, grip: Grip, append: Append) -> Appended | Refusal: ...
 
     async def seal(
-        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool
-    ) -> Sealed | Appended | Refusal: ...
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
+        """`inputs_seen` None: what lies in the inbox does not matter to this end."""
+        ...
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal: ...
 
@@ -240,8 +263,25 @@ class RunStore(Protocol):
         """Record a stop (idempotent) and wake the executor. None where the run is missing."""
         ...
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        """Call back in the loop when a stop is recorded. One watcher a run, the newest; the callback must not raise."""
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        """Put an input into the inbox and wake the executor. The view tells whether there is one."""
+        ...
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        """What lies in the inbox after the first `taken` inputs."""
+        ...
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        """Give up the lease until somebody answers. None: parked, and `result` stored as `release` does."""
+        ...
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        """Call back in the loop when a stop is recorded, and when an input was put.
+
+        One watcher a run, the newest; callbacks must not raise.
+        """
         ...
 
     async def unwatch_stop(self, run_id: str) -> None: ...

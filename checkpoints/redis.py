@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from checkpoints.budget import RESERVE_AHEAD, Budget
+from checkpoints.budget import MAX_INPUT_BYTES, MAX_INPUTS, RESERVE_AHEAD, Budget
 from checkpoints.disk import Disk
 from checkpoints.port import (
     Append,
@@ -26,6 +26,8 @@ from checkpoints.port import (
     RunView,
     Sealed,
 )
+from checkpoints.redis_view import VIEWED, note_of, view_of
+from checkpoints.waiting import Parking, Unread
 from protocol.errors import StoreUnavailable
 from protocol.log import Page
 from resp.client import Client
@@ -47,12 +49,11 @@ _CLAIM = load_script(_HERE / "claim.lua", flags="allow-oom")
 _RENEW = load_script(_HERE / "renew.lua", flags="allow-oom")
 _RELEASE = load_script(_HERE / "release.lua", flags="allow-oom")
 _STOP = load_script(_HERE / "stop.lua", flags="allow-oom")
+_PUT_INPUT = load_script(_HERE / "put_input.lua")
+_INPUTS = load_script(_HERE / "inputs.lua")
+_PARK = load_script(_HERE / "park.lua", flags="allow-oom")
 
 _NO_LIMIT = 1 << 53  # bytes; the largest integer Lua counts exactly
-
-_VIEWED = (
-    "state", "mode", "status", "attempt", "next", "stop", "claims", "generation", "slice", "activity", "lease",
-)  # fmt: skip
 
 
 class _Call(NamedTuple):
@@ -117,13 +118,16 @@ class RedisRunStore:
             names.deltas(run_id),
             names.ledger(run_id),
             names.seal(run_id),
+            names.inbox(run_id),
         )
         executor = (grip.owner, grip.attempt, claim.mode, claim.lease_ms, *claim.order.key)
         reserved = remains.next + RESERVE_AHEAD
         place = (reserved, int(remains.stop), remains.next, remains.request, remains.index, remains.base or "")
         log = [part for entry in remains.entries for part in (f"{entry.end}-{entry.count}", entry.payload)]
         ledger = [part for item in remains.ledger.items() for part in item]
-        rest = (*place, len(remains.entries), *log, *ledger)
+        inputs = [part for item in remains.inputs.items() for part in item]
+        counts = (len(remains.entries), remains.taken, len(remains.inputs))
+        rest = (*place, *counts, *log, *inputs, *ledger)
         reply, confirmed = await self._disk.write(_RESTORE, keys, lambda server: (*executor, server, *rest))
         if isinstance(reply, bytes):
             return Refusal(reply.decode())
@@ -171,8 +175,11 @@ class RedisRunStore:
         reply, confirmed = await self._disk.write(WRITE, call.keys, with_server)
         return _appended(reply, durable=confirmed)
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
-        extra = (seal, int(stop_seen), *_boundary(append))
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
+        seen = f"{int(stop_seen)}" if inputs_seen is None else f"{int(stop_seen)}:{inputs_seen}"
+        extra = (seal, seen, *_boundary(append))
         call = self._write("seal", grip, append, self._budget.log_bytes, extra)
         reply, confirmed = await self._disk.write(_END, call.keys, lambda _: call.arguments)
         if isinstance(reply, bytes) or reply[0] != b"sealed":
@@ -192,6 +199,7 @@ class RedisRunStore:
         keys = [names.meta(run_id), names.log(run_id)]
         if extra:
             keys += [names.deltas(run_id), names.ledger(run_id), names.seal(run_id), names.request(run_id)]
+            keys.append(names.inbox(run_id))
         frames = (append.start, append.count, append.payload)
         settings = (limit, names.live(run_id), next(self._serials))
         return _Call(keys, (verb, _name(grip), *frames, *settings, *extra))
@@ -209,30 +217,50 @@ class RedisRunStore:
         known = await self._client.run(_STOP, (self._keys.meta(run_id),), self._keys.stopped(run_id))
         return await self.view(run_id) if known else None
 
-    async def watch_stop(self, run_id: str, callback: Callable[[], None]) -> None:
-        await self._push.subscribe(self._keys.stopped(run_id), lambda _: callback())
+    async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:
+        keys = (self._keys.meta(run_id), self._keys.inbox(run_id))
+        asked = (item_id, item, MAX_INPUTS, MAX_INPUT_BYTES, self._keys.stopped(run_id))
+        # On disk before anybody is told that it was taken: a decision must not be asked for again, nor another one fall in
+        # the place of one that the executor counts already.
+        reply, confirmed = await self._disk.write(_PUT_INPUT, keys, lambda _: asked)
+        if reply not in (b"put", b"known"):
+            return Refusal(reply.decode())
+        if not confirmed:
+            raise StoreUnavailable("The run store's disk does not keep up.")
+        return await self.view(run_id) or Refusal.MISSING
+
+    async def inputs(self, grip: Grip, taken: int) -> tuple[bytes, ...] | Refusal:
+        keys = (self._keys.meta(grip.run_id), self._keys.inbox(grip.run_id))
+        reply = await self._client.run(_INPUTS, keys, _name(grip), taken)
+        return Refusal(reply.decode()) if isinstance(reply, bytes) else tuple(reply)
+
+    async def park(self, grip: Grip, parking: Parking, result: bytes, order: Order) -> Unread | Refusal | None:
+        keys = (self._keys.meta(grip.run_id), self._keys.inbox(grip.run_id))
+        field = self._keys.result(order.generation, order.slice)
+        note = note_of(grip, parking)
+        reply = await self._client.run(_PARK, keys, _name(grip), parking.taken, note, field, result)
+        if isinstance(reply, list):
+            return Unread(tuple(reply))
+        return None if reply == b"parked" else Refusal(reply.decode())
+
+    async def watch_stop(
+        self, run_id: str, callback: Callable[[], None], on_input: Callable[[], None] | None = None
+    ) -> None:
+        def heard(message: bytes) -> None:
+            if not message:
+                callback()
+            elif on_input is not None:
+                on_input()
+
+        await self._push.subscribe(self._keys.stopped(run_id), heard)
 
     async def unwatch_stop(self, run_id: str) -> None:
         await self._push.unsubscribe(self._keys.stopped(run_id))
 
     async def view(self, run_id: str) -> RunView | None:
-        commands = (("HMGET", self._keys.meta(run_id), *_VIEWED), ("TIME",))
+        commands = (("HMGET", self._keys.meta(run_id), *VIEWED), ("TIME",))
         fields, (seconds, micros) = await self._client.execute_all(*commands)
-        if fields[0] is None:
-            return None
-        state, mode, status = ((text or b"").decode() for text in fields[:3])
-        attempt, following, stop, claims, generation, slice_number, activity, lease = map(int, fields[3:])
-        return RunView(
-            state=state,
-            mode=mode,
-            status=status,
-            attempt=attempt,
-            next=following,
-            stop=bool(stop),
-            lease_ms=max(0, lease - (int(seconds) * 1000 + int(micros) // 1000)),
-            claims=claims,
-            order=Order(generation, slice_number, activity),
-        )
+        return view_of(fields, int(seconds) * 1000 + int(micros) // 1000)
 
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None:
         return await read_page(self._client, self._keys, run_id, start, max_bytes=max_bytes)

@@ -1,6 +1,7 @@
--- Append, seal or finish: KEYS meta, log [, deltas, ledger, seal, request].
+-- Append, seal or finish: KEYS meta, log [, deltas, ledger, seal, request, inbox].
 -- ARGV verb, grip, start, count, frames, most bytes the log may hold, channel, serial
---      [, seal and stop_seen | status and retention ms | reserve or empty and server, delta count, delta, ledger key, entry, …]
+--      [, seal, and stop_seen with the number of inputs seen where it matters ("0", "1", "0:3") | status and retention ms
+--       | reserve or empty and server, delta count, delta, ledger key, entry, …]
 -- Returns {next, stop}, {'sealed', next, seal, attempt} or a refusal.
 --
 -- Frames, checkpoint delta and ledger entries become visible at once or not at all: finish-step in the log with the
@@ -25,8 +26,14 @@ elseif state == 'sealed' or state == 'ended' then
   end
   -- Whoever seals second takes over what the first one sealed: text A stored and text B shown must not happen (C3).
   return {'sealed', following, redis.call('GET', KEYS[5]), tonumber(redis.call('HGET', KEYS[1], 'sealed_by'))}
-elseif verb == 'seal' and stop == 1 and ARGV[10] == '0' then
-  return 'stop_first' -- a stop that was answered with "recorded" must not lose to an answer that completes right after
+elseif verb == 'seal' then
+  if stop == 1 and string.sub(ARGV[10], 1, 1) == '0' then
+    return 'stop_first' -- a stop that was answered with "recorded" must not lose to an answer that completes right after
+  end
+  local seen = string.match(ARGV[10], ':(%d+)$')
+  if seen and tonumber(redis.call('HGET', KEYS[1], 'inputs') or 0) > tonumber(seen) then
+    return 'input_first' -- neither must what a person said while the answer was being written
+  end
 end
 
 -- A repeat whose reply was lost, or a log that lost its tail: the caller learns where to go on.

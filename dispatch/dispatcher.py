@@ -117,6 +117,12 @@ class Dispatcher:
     async def nudge(self, run_id: str) -> None:
         self._spawn(self._take_up(run_id))
 
+    async def wake(self, run_id: str, *, memory: bool = False) -> None:
+        if memory:
+            self._memory.begin(run_id, FIRST)
+        else:
+            self._spawn(self._wake(run_id))
+
     async def status(self) -> JsonObject:
         return {
             "switch": self._shared.switch.current.to_json(),
@@ -147,6 +153,19 @@ class Dispatcher:
             await asyncio.sleep((view.lease_ms + LEASE_MARGIN_MS) / 1_000)
             view = await self._view(run_id)
         if view is not None and view.state != "ended" and not view.lease_ms:
+            self._inline.begin(run_id, next_order(view))
+            if view.state == "parked" and view.mode == "workflow":
+                # It would wait for days to learn that the run is over.
+                await self._shared.workflows.wake(run_id, view.order.generation)
+
+    async def _wake(self, run_id: str) -> None:
+        """Have an input taken in. Who executes the run hears of it; a parked one goes on where it was (C22)."""
+        view = await self._view(run_id)
+        if view is None or view.lease_ms or view.state in ("open", "ended"):
+            return
+        if view.mode == "workflow" and await self._shared.workflows.wake(run_id, view.order.generation):
+            return
+        if view.state == "parked":
             self._inline.begin(run_id, next_order(view))
 
     async def _view(self, run_id: str) -> RunView | None:

@@ -1,6 +1,7 @@
 """What is to become of a run that nobody seems to execute: a function of what was seen of it.
 
 a stop is recorded                       settle it here: somebody waits for the end
+parked, and nothing is due               leave it: it waits without anybody, unless the workflow that was to wake up is closed
 inline, or its workflow is closed        adopt it, as a workflow where the switch allows
 its workflow is open                     leave it: queued, parked or between slices is no orphan (C7) …
  … and its executor died in mid-slice    Temporal tries again; adopt it here where it has not for a while
@@ -32,6 +33,7 @@ class Seen:
 
     view: RunView
     workflow_open: bool | None
+    due: bool  # parked, and an input is unread or the time to wait is over
     handed_over: bool  # its last slice ended in good order
     waited: bool
     overdue: bool
@@ -43,6 +45,9 @@ def judge(seen: Seen) -> Verdict:
     view = seen.view
     if view.stop:
         return Verdict.ADOPT_HERE
+    if view.state == "parked":
+        closed = view.mode == "workflow" and seen.workflow_open is False
+        return Verdict.ADOPT if seen.due or closed else Verdict.LEAVE
     if view.mode == "inline":
         return Verdict.ADOPT if view.state in EXECUTED else Verdict.LEAVE
     if seen.workflow_open is False:

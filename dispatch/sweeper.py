@@ -81,7 +81,7 @@ class Sweeper:
         self._server_silent = False
         async for run, view in self._unfinished():
             if view is None or (view.state != "ended" and not view.lease_ms):
-                mark = ("row", run.updated_ms) if view is None else ("attempt", view.attempt)
+                mark = self._mark(run, view)
                 known = before.get(run.run_id)
                 still[run.run_id] = known if known and known.mark == mark else _Standstill(mark, self._now())
             try:
@@ -92,6 +92,12 @@ class Sweeper:
                 # Without its text, which may quote the turn.
                 logger.error("a sweep raised %s", type(error).__qualname__, extra={"run_id": run.run_id})  # noqa: TRY400 - see above
         self._standing = still
+
+    def _mark(self, run: Run, view: RunView | None) -> tuple[str, int]:
+        if view is None:
+            return "row", run.updated_ms
+        # From the moment it is due a parked run stands still anew: whoever is to wake up is given the time to.
+        return "due" if view.due(self._parts.clock.now_ms()) else "attempt", view.attempt
 
     def _now(self) -> int:
         return self._parts.clock.monotonic_ms()
@@ -131,6 +137,7 @@ class Sweeper:
         seen = Seen(
             view=view,
             workflow_open=await self._workflow_open(run.run_id, max(order.generation, 1)),
+            due=view.due(parts.clock.now_ms()),
             handed_over=committed is not None,
             waited=self._now() - standstill.since_ms >= parts.heartbeat_ms + RECOVERY_MS,
             switched_off=not parts.covered(run.owner),

@@ -80,6 +80,17 @@ class Workflows:
             return Started.UNKNOWN
         return Started.RUNNING
 
+    async def wake(self, run_id: str, generation: int) -> bool:
+        """Tell the run's workflow to look. False where it is closed or the server does not say that it was told."""
+        if self._client is None:
+            return False
+        handle = self._client.get_workflow_handle(workflow_id(run_id, generation))
+        try:
+            await asyncio.wait_for(handle.signal(ChatTurn.input), self._start_seconds)
+        except (RPCError, TimeoutError):
+            return False
+        return True
+
     async def running(self, run_id: str, generation: int) -> bool | None:
         """Whether the run's workflow is open. None where the server does not say."""
         if self._client is None:

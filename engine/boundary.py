@@ -20,21 +20,52 @@ def committed(turn: Turn) -> TurnState:
     )
 
 
-def next_step(turn: Turn, history: tuple[JsonObject, ...], frames: tuple[Frame, ...] = ()) -> Advance:
-    """Close the step with these messages and frames, and begin the next one, unless a limit ends the run here."""
+def next_step(
+    turn: Turn, history: tuple[JsonObject, ...], frames: tuple[Frame, ...] = (), *, steer: bool = True
+) -> Advance:
+    """Close the step with these messages and frames, and begin the next one, unless a limit ends the run here.
+
+    What the user said meanwhile goes along, unless `steer` says that nothing may stand between (the model only paused).
+    """
     state = committed(turn)
-    state = state.model_copy(update={"history": (*state.history, *history), "calls": (), "phase": "open"})
+    update = {"history": (*state.history, *history), "calls": (), "phase": "open", "deadline_ms": 0}
+    state = state.model_copy(update=update)
     turn = replace(
-        turn, state=state, open_step=None, results={}, started=frozenset(), begun_before=frozenset(), shown=0
+        turn,
+        state=state,
+        open_step=None,
+        results={},
+        started=frozenset(),
+        begun_before=frozenset(),
+        approved=frozenset(),
+        shown=0,
     )
     limit = limit_reached(turn.plan, state)
     if limit is not None:
         ended = settle(replace(turn, state=folded(state, frames)), limit)
         return replace(ended, frames=(*frames, *ended.frames))
     loop = data("loop", {"step": state.step + 1, "limit": turn.plan.steps})
-    closing: tuple[Frame, ...] = (*frames, {"type": "finish-step"}, loop, {"type": "start-step"})
+    state, steering = _steered(state) if steer else (state, ())
+    closing: tuple[Frame, ...] = (*frames, {"type": "finish-step"}, *steering, loop, {"type": "start-step"})
     state = folded(state, closing).model_copy(update={"phase": "open", "step": state.step + 1})
     return Advance(turn=replace(turn, state=state), frames=closing, boundary=True, command=CallModel())
+
+
+def _steered(state: TurnState) -> tuple[TurnState, tuple[Frame, ...]]:
+    """What the user said, in the next message to the model and in the log."""
+    words: list[JsonObject] = [{"type": "text", "text": one.text} for one in state.steering]
+    if not words:
+        return state, ()
+    *before, last = state.history
+    if last["role"] == "user" and isinstance(last["content"], list):
+        history = (*before, {**last, "content": [*last["content"], *words]})  # after the results: providers want it so
+    else:
+        history = (*state.history, {"role": "user", "content": [*words]})
+    frames: tuple[Frame, ...] = tuple(
+        {"type": "steering-message", "id": one.id, "parts": [{"type": "text", "text": one.text}]}
+        for one in state.steering
+    )
+    return state.model_copy(update={"history": history, "steering": ()}), frames
 
 
 def limit_reached(plan: Plan, state: TurnState) -> Outcome | None:

@@ -3,12 +3,14 @@
 import hashlib
 import json
 from dataclasses import replace
+from typing import Literal
 
 from engine.boundary import committed, next_step
+from engine.decision import awaits, request
 from engine.fold import folded
 from engine.numbers import UnreadableInput, for_browser, parse_input
 from engine.settle import output_frame, result_message
-from engine.values import Advance, OpenStep, RunTools, StreamedCall, Turn
+from engine.values import Advance, OpenStep, Park, Plan, RunTools, StreamedCall, Turn
 from protocol.checkpoint import LedgerEntry, ToolCall, ToolResult
 from protocol.frames import Frame
 from protocol.json import JsonObject
@@ -24,7 +26,7 @@ def ask(turn: Turn, step: OpenStep, content: tuple[JsonObject, ...]) -> Advance:
 
     Message and intents are committed before any tool starts: from here on the step is neither asked again nor reset (C1).
     """
-    calls = tuple(_call(turn.state.step, ordinal, streamed) for ordinal, streamed in enumerate(step.calls))
+    calls = tuple(_call(turn, ordinal, streamed) for ordinal, streamed in enumerate(step.calls))
     frames: tuple[Frame, ...] = tuple(
         {
             "type": "tool-input-available",
@@ -35,10 +37,12 @@ def ask(turn: Turn, step: OpenStep, content: tuple[JsonObject, ...]) -> Advance:
         }
         for call in calls
     )
+    frames = (*frames, *(frame for call in calls for frame in request(call)))
     state = committed(turn)
     state = folded(state, frames)
     assistant: JsonObject = {"role": "assistant", "content": list(content)}
-    update = {"history": (*state.history, assistant), "phase": "asked", "calls": calls}
+    deadline_ms = turn.now_ms + turn.plan.wait_ms if any(call.waits for call in calls) else 0
+    update = {"history": (*state.history, assistant), "phase": "asked", "calls": calls, "deadline_ms": deadline_ms}
     asked = replace(turn, state=state.model_copy(update=update), open_step=None)
     intents = {ledger_key(call): LedgerEntry(state="intended", tool=call.name) for call in calls}
     started = start(asked)
@@ -46,16 +50,20 @@ def ask(turn: Turn, step: OpenStep, content: tuple[JsonObject, ...]) -> Advance:
 
 
 def start(turn: Turn) -> Advance:
-    """Start what may start now: all calls at once where the assistant allows it, else the next one."""
-    waiting = [call for call in turn.state.calls if call.ordinal not in turn.started]
+    """Start what may start now: all calls at once where the assistant allows it, else the next one.
+
+    Where nothing runs and all that is left waits for a person, the turn parks.
+    """
+    waiting = tuple(call for call in turn.state.calls if awaits(turn, call))
+    ready = [call for call in turn.state.calls if call.ordinal not in turn.started and call not in waiting]
     running = [number for number in turn.started if number not in turn.results]
     if not turn.plan.parallel_tools:
-        waiting = [] if running else waiting[:1]
-    if not waiting:
-        return Advance(turn=turn)
-    started = turn.started | {call.ordinal for call in waiting}
-    ledger = {ledger_key(call): LedgerEntry(state="started", tool=call.name) for call in waiting}
-    return Advance(turn=replace(turn, started=started), ledger=ledger, command=RunTools(tuple(waiting)))
+        ready = [] if running else ready[:1]
+    if not ready:
+        return Advance(turn=turn, command=Park() if waiting and not running else None)
+    started = turn.started | {call.ordinal for call in ready}
+    ledger = {ledger_key(call): LedgerEntry(state="started", tool=call.name) for call in ready}
+    return Advance(turn=replace(turn, started=started), ledger=ledger, command=RunTools(tuple(ready)))
 
 
 def tool_finished(turn: Turn, result: ToolResult) -> Advance:
@@ -97,9 +105,21 @@ def _fingerprint(calls: tuple[ToolCall, ...], results: dict[int, ToolResult]) ->
     return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 
 
-def _call(step: int, ordinal: int, streamed: StreamedCall) -> ToolCall:
-    known = {"step": step, "ordinal": ordinal, "id": streamed.id, "provider_id": streamed.provider_id}
+def _call(turn: Turn, ordinal: int, streamed: StreamedCall) -> ToolCall:
+    known = {
+        "step": turn.state.step,
+        "ordinal": ordinal,
+        "id": streamed.id,
+        "provider_id": streamed.provider_id,
+        "name": streamed.name,
+    }
     try:
-        return ToolCall(**known, name=streamed.name, input=parse_input(streamed.json))
+        return ToolCall(**known, input=parse_input(streamed.json), waits=_waits(turn.plan, streamed.name))
     except UnreadableInput as error:
-        return ToolCall(**known, name=streamed.name, error=f"The call was not made: {error}.")
+        return ToolCall(**known, error=f"The call was not made: {error}.")  # nobody is asked about it
+
+
+def _waits(plan: Plan, name: str) -> Literal["", "approval", "question"]:
+    if name in plan.question_tools:
+        return "question"
+    return "approval" if name in plan.approval_tools else ""

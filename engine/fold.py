@@ -39,6 +39,8 @@ def _fold_parts(parts: Parts, kind: str, frame: dict[str, Any]) -> Parts:
         return _fold_data(parts, frame)
     if kind.startswith("source-"):
         return (*parts, frame)
+    if kind == "steering-message":
+        return (*parts, frame)
     if kind == "start-step":
         return (*parts, {"type": "step-start"})
     if kind == "reset-step":
@@ -58,18 +60,36 @@ def _fold_text(parts: Parts, kind: str, frame: dict[str, Any]) -> Parts:
 
 
 def _fold_tool(parts: Parts, kind: str, frame: dict[str, Any]) -> Parts:
+    if kind == "tool-approval-response":
+        return _fold_response(parts, frame)
     call = frame["toolCallId"]
     if kind == "tool-input-start":
         opened = {"type": "dynamic-tool", "toolName": frame["toolName"], "toolCallId": call, "state": "input-streaming"}
         return (*parts, cast("JsonObject", opened))
     if kind == "tool-input-delta":
         return parts  # input is shown when it is whole: half of a JSON text has no one reading
-    at = _last(parts, lambda part: part.get("toolCallId") == call)
-    if kind == "tool-input-available":
-        return _replace(parts, at, state="input-available", input=frame["input"])
-    if kind == "tool-output-available":
-        return _replace(parts, at, state="output-available", output=frame["output"])
-    return _replace(parts, at, state="output-error", errorText=frame["errorText"])
+    return _replace(parts, _last(parts, lambda part: part.get("toolCallId") == call), **_tool_changes(kind, frame))
+
+
+def _tool_changes(kind: str, frame: dict[str, Any]) -> dict[str, Any]:
+    match kind:
+        case "tool-input-available":
+            return {"state": "input-available", "input": frame["input"]}
+        case "tool-approval-request":
+            return {"state": "approval-requested", "approval": {"id": frame["approvalId"]}}
+        case "tool-output-available":
+            return {"state": "output-available", "output": frame["output"]}
+        case "tool-output-denied":
+            return {"state": "output-denied"}
+        case _:
+            return {"state": "output-error", "errorText": frame["errorText"]}
+
+
+def _fold_response(parts: Parts, frame: dict[str, Any]) -> Parts:
+    asked = frame["approvalId"]
+    at = _last(parts, lambda part: (part.get("approval") or {}).get("id") == asked)
+    approval = {"id": asked} | {key: frame[key] for key in ("approved", "reason") if key in frame}
+    return _replace(parts, at, state="approval-responded", approval=approval)
 
 
 def _fold_data(parts: Parts, frame: dict[str, Any]) -> Parts:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from engine.decision import awaits, response
 from engine.fold import folded
 from engine.values import Advance, OpenStep, Settle, Turn
 from protocol.checkpoint import Outcome, Seal, ToolCall, ToolResult, TurnState
@@ -105,6 +106,8 @@ def result_message(calls: tuple[ToolCall, ...], results: dict[int, ToolResult]) 
 
 def output_frame(call: ToolCall, result: ToolResult) -> Frame:
     """A call's answer as a reader sees it."""
+    if result.denied:
+        return {"type": "tool-output-denied", "toolCallId": call.id}
     if result.error:
         return {"type": "tool-output-error", "toolCallId": call.id, "errorText": result.text, "dynamic": True}
     return {"type": "tool-output-available", "toolCallId": call.id, "output": result.output, "dynamic": True}
@@ -113,7 +116,7 @@ def output_frame(call: ToolCall, result: ToolResult) -> Frame:
 def _closing(turn: Turn) -> tuple[Frame, ...]:
     if turn.state.phase == "asked":
         left = turn.state.calls[turn.shown :]
-        return tuple(output_frame(call, _ended_result(turn, call)) for call in left)
+        return tuple(frame for call in left for frame in _ended_frames(turn, call))
     step = turn.open_step
     if step is None:
         return ()
@@ -141,8 +144,11 @@ def _last_words(turn: Turn, content: tuple[JsonObject, ...] | None) -> tuple[Jso
     if turn.state.phase == "asked":
         results = {call.ordinal: _ended_result(turn, call) for call in turn.state.calls}
         return (result_message(turn.state.calls, results),)
-    if content is None:
-        content = _partial(turn.open_step)
+    return said(_partial(turn.open_step) if content is None else content)
+
+
+def said(content: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """The model's last message as a history may hold it, if there is anything in it."""
     blocks = [block for block in content if block.get("type") != "tool_use" and not _empty(block)]
     return ({"role": "assistant", "content": list(blocks)},) if blocks else ()
 
@@ -155,8 +161,17 @@ def _empty(block: JsonObject) -> bool:
     return block.get("type") == "text" and not str(block.get("text", "")).strip()
 
 
+def _ended_frames(turn: Turn, call: ToolCall) -> tuple[Frame, ...]:
+    output = output_frame(call, _ended_result(turn, call))
+    if call.waits == "approval" and awaits(turn, call):
+        return (response(call, approved=False, reason=NOT_RUN), output)  # a button that does nothing must not stay
+    return (output,)
+
+
 def _ended_result(turn: Turn, call: ToolCall) -> ToolResult:
     known = turn.results.get(call.ordinal)
     if known is not None:
         return known
+    if awaits(turn, call):
+        return ToolResult(ordinal=call.ordinal, text=NOT_RUN, error=True, denied=call.waits == "approval")
     return ToolResult(ordinal=call.ordinal, text=UNKNOWN if call.ordinal in turn.started else NOT_RUN, error=True)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
-from engine.boundary import next_step
+from engine.boundary import committed, limit_reached, next_step
 from engine.calls import ask
 from engine.fold import fold
-from engine.settle import settle
+from engine.settle import said, settle
 from engine.text import joined, whole_json
 from engine.values import Advance, OpenStep, StreamedCall, Turn
 from protocol.checkpoint import Outcome
@@ -173,11 +173,13 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
         return ask(turn, step, stop.content)
     if stop.reason == "pause_turn":
         # The provider paused a long turn: its message goes back as it is, and the next step continues.
-        return next_step(turn, ({"role": "assistant", "content": list(stop.content)},))
+        return next_step(turn, ({"role": "assistant", "content": list(stop.content)},), steer=False)
     if stop.reason in FAILED_STOPS:
         return settle(turn, FAILED_STOPS[stop.reason], stop.content)
     if not any(part["type"] == "text" and part["text"] for part in step.message.parts):
         return settle(turn, EMPTY, stop.content)
+    if turn.state.steering and limit_reached(turn.plan, committed(turn)) is None:
+        return next_step(turn, said(stop.content))  # the user spoke while the answer was written: it goes on
     return settle(turn, COMPLETED, stop.content)
 
 

@@ -100,33 +100,44 @@ def end_at_once(advance: Advance, outcome: Outcome) -> Advance:
     return replace(ended, frames=(*advance.frames, *ended.frames))
 
 
-def elapsed(turn: Turn, milliseconds: int) -> Turn:
-    """The turn with this much time used, over all its slices."""
-    return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}))
+def elapsed(turn: Turn, milliseconds: int, now_ms: int) -> Turn:
+    """The turn with this much time used, over all its slices, at this time of the wall clock."""
+    return replace(turn, state=turn.state.model_copy(update={"elapsed_ms": milliseconds}), now_ms=now_ms)
 
 
 def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry], *, went_back: bool) -> Advance:
     """The calls of an asked step after a crash: finished ones keep their result, none is repeated that must not be."""
     results: dict[int, ToolResult] = {}
     begun: set[int] = set()
+    approved: set[int] = set()
     shown = 0
     for call in turn.state.calls:
         entry = ledger.get(ledger_key(call), LedgerEntry(state="intended"))
         result = _known_result(turn.plan, call, entry, went_back=went_back)
         if result is not None:
             results[call.ordinal] = result
-        if entry.state != "intended":
+        if entry.state not in ("intended", "approved"):
             begun.add(call.ordinal)
+        if entry.state in ("approved", "started"):
+            approved.add(call.ordinal)
         if entry.state == "shown":
             shown += 1
     outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
-    turn = replace(turn, state=folded(turn.state, outputs), results=results, started=frozenset(results), shown=shown)
+    turn = replace(
+        turn,
+        state=folded(turn.state, outputs),
+        results=results,
+        started=frozenset(results),
+        approved=frozenset(approved),
+        shown=shown,
+    )
     return show(replace(turn, begun_before=frozenset(begun)))
 
 
 def _known_result(plan: Plan, call: ToolCall, entry: LedgerEntry, *, went_back: bool) -> ToolResult | None:
     if entry.result is not None:
         return entry.result
-    if (entry.state == "started" or went_back) and call.name not in plan.safe_tools:
+    asked = call.name in plan.question_tools  # nothing is called, so it may be asked again
+    if (entry.state == "started" or went_back) and call.name not in plan.safe_tools and not asked:
         return ToolResult(ordinal=call.ordinal, text=OUTCOME_UNKNOWN, error=True, unknown=True)
     return None

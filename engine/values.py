@@ -19,6 +19,9 @@ class Plan:
     fast: bool = False
     parallel_tools: bool = True
     safe_tools: frozenset[str] = frozenset()  # those that may be called again after an unknown outcome
+    approval_tools: frozenset[str] = frozenset()  # those that are called only after a person said yes
+    question_tools: frozenset[str] = frozenset()  # those that a person answers; they are never called
+    wait_ms: int = 604_800_000  # how long a person has for that
     steps: int = 50
     run_ms: int = 86_400_000
     run_tokens: int = 2_000_000
@@ -60,7 +63,9 @@ class Turn:
     results: dict[int, ToolResult] = field(default_factory=dict)  # of the asked step, by ordinal
     started: frozenset[int] = frozenset()  # calls of the asked step that were told to start
     begun_before: frozenset[int] = frozenset()  # those that an attempt which died had started, whatever became of them
+    approved: frozenset[int] = frozenset()  # calls of the asked step that a person said yes to
     shown: int = 0  # how many outputs of the asked step have been emitted
+    now_ms: int = 0  # the wall clock at this event
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,18 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Park:
+    """Nothing runs and nothing can before a person decides or answers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Nothing is left to run: seal the outcome, write the records, append the tail."""
 
     outcome: Outcome
 
 
-Command = CallModel | RunTools | Settle
+Command = CallModel | RunTools | Park | Settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

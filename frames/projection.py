@@ -21,12 +21,27 @@ _RESET: Rule = (
     re.compile(rb'^event: reset-step\ndata: \{"type":"reset-step"\}$', re.MULTILINE),
     b'event: data-reset\ndata: {"type":"data-reset","data":{},"transient":true}',
 )
+
+
+def _as_data(*kinds: str) -> Rule:
+    """The same in a data chunk; transient, because the parts of a stored message are those of the newest SDK."""
+    named = "|".join(kinds).encode()
+    pattern = rb'^event: (%b)\ndata: \{"type":"(?:%b)",(.*)\}$' % (named, named)
+    return re.compile(pattern, re.MULTILINE), rb'event: data-\1\ndata: {"type":"data-\1","data":{\2},"transient":true}'
+
+
+_SAID_6 = _as_data("steering-message", "tool-approval-response")
+_SAID_5 = _as_data("steering-message", "tool-approval-response", "tool-approval-request")
+_DENIED: Rule = (
+    re.compile(rb'^event: tool-output-denied\ndata: \{"type":"tool-output-denied",(.*)\}$', re.MULTILINE),
+    rb'event: tool-output-error\ndata: {"type":"tool-output-error",\1,"errorText":"Denied.","dynamic":true}',
+)
 # SDK 5 has strict shapes and knows neither of these keys.
 _FINISH: Rule = (re.compile(rb'^data: \{"type":"finish",.*\}$', re.MULTILINE), b'data: {"type":"finish"}')
 _ABORT: Rule = (re.compile(rb'^data: \{"type":"abort",.*\}$', re.MULTILINE), b'data: {"type":"abort"}')
 _UNNAMED: Rule = (re.compile(rb"^event: .*\n", re.MULTILINE), b"")
 
-_BY_SDK: dict[Sdk, tuple[Rule, ...]] = {7: (), 6: (_RESET,), 5: (_RESET, _FINISH, _ABORT)}
+_BY_SDK: dict[Sdk, tuple[Rule, ...]] = {7: (), 6: (_RESET, _SAID_6), 5: (_RESET, _SAID_5, _DENIED, _FINISH, _ABORT)}
 
 
 @dataclass(frozen=True, slots=True)

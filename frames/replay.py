@@ -49,9 +49,10 @@ def _steps(parts: tuple[JsonObject, ...]) -> Iterator[Frame]:
     in_step = False
     for part in parts:
         kind = str(part["type"])
+        if in_step and kind in ("step-start", "steering-message"):
+            in_step = False
+            yield {"type": "finish-step"}
         if kind == "step-start":
-            if in_step:
-                yield {"type": "finish-step"}
             in_step = True
             yield {"type": "start-step"}
         elif kind in texts:
@@ -84,10 +85,23 @@ def _tool(part: dict[str, Any]) -> Iterator[Frame]:
             "input": part["input"],
             "dynamic": True,
         }
+    yield from _approval(part)
     if part["state"] == "output-available":
         yield {"type": "tool-output-available", "toolCallId": call, "output": part["output"], "dynamic": True}
     elif part["state"] == "output-error":
         yield {"type": "tool-output-error", "toolCallId": call, "errorText": part["errorText"], "dynamic": True}
+    elif part["state"] == "output-denied":
+        yield {"type": "tool-output-denied", "toolCallId": call}
+
+
+def _approval(part: dict[str, Any]) -> Iterator[Frame]:
+    approval = part.get("approval")
+    if approval is None:
+        return
+    yield {"type": "tool-approval-request", "approvalId": approval["id"], "toolCallId": part["toolCallId"]}
+    if "approved" in approval:
+        said = {key: approval[key] for key in ("approved", "reason") if key in approval}
+        yield cast("Frame", {"type": "tool-approval-response", "approvalId": approval["id"], **said})
 
 
 def _verdict(closing: tuple[JsonObject, ...], status: RunStatus) -> Iterator[Frame]:

@@ -14,7 +14,7 @@ from protocol.turn import RunStatus, Stored
 
 Phase = Literal["fresh", "open", "asked", "settled"]
 # fresh: nothing emitted · open: start-step emitted, the model not finished · asked: message and intents committed, tools to
-# run · settled: the outcome is decided, seal and tail are to be written
+# run or to be decided · settled: the outcome is decided, seal and tail are to be written
 
 
 class ToolCall(Stored):
@@ -27,6 +27,7 @@ class ToolCall(Stored):
     name: str
     input: JsonObject = Field(default_factory=dict)
     error: str = ""  # the input could not be read: the tool is not called, the model is told this
+    waits: Literal["", "approval", "question"] = ""  # for a person, before it is called or instead of being called
 
 
 class ToolResult(Stored):
@@ -37,6 +38,14 @@ class ToolResult(Stored):
     output: Json = None
     error: bool = False
     unknown: bool = False  # it was started, and nobody knows what came of it
+    denied: bool = False  # a person said no: the tool was not called
+
+
+class Steered(Stored):
+    """What a person said to a run under way, until the next request to the model takes it along."""
+
+    id: str
+    text: str
 
 
 class Outcome(Stored):
@@ -72,6 +81,9 @@ class TurnState(Stored):
     calls: tuple[ToolCall, ...] = ()  # of the current step, while it is asked
     repeated_call: str = ""  # a digest of the last step's calls and results, to end a loop that makes no progress
     repeats: int = 0
+    taken: int = 0  # how many inputs of the inbox are in this state
+    steering: tuple[Steered, ...] = ()
+    deadline_ms: int = 0  # wall clock: when the asked step's waiting ends, 0 where it waits for nobody
     usage: Usage = Usage()
     model: str = ""  # who answered last
     elapsed_ms: int = 0  # over all slices
@@ -82,7 +94,7 @@ class TurnState(Stored):
 class LedgerEntry(Stored):
     """What is known of one tool call. `shown`: its output frame is in the log, written together with this entry."""
 
-    state: Literal["intended", "started", "finished", "shown"]
+    state: Literal["intended", "approved", "started", "finished", "shown"]
     tool: str = ""  # its name, for people who look at the ledger
     result: ToolResult | None = None
 

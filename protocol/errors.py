@@ -15,6 +15,7 @@ ErrorKind = Literal[
     "not_configured", "upstream", "unavailable",
     # only inside a stream: the response has begun, there is no status left to set
     "context_overflow", "max_tokens", "empty_answer", "interrupted", "stopped", "refused", "step_limit", "token_limit",
+    "unanswered",
 ]  # fmt: skip
 
 HTTP_STATUS: dict[str, int] = {

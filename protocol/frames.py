@@ -38,6 +38,18 @@ ToolOutputAvailable = TypedDict(
 ToolOutputError = TypedDict(
     "ToolOutputError", {"type": Literal["tool-output-error"], "toolCallId": str, "errorText": str, "dynamic": bool}
 )
+# One id serves for both: a call is asked about once.
+ToolApprovalRequest = TypedDict(
+    "ToolApprovalRequest", {"type": Literal["tool-approval-request"], "approvalId": str, "toolCallId": str}
+)
+ToolApprovalResponse = TypedDict(
+    "ToolApprovalResponse",
+    {"type": Literal["tool-approval-response"], "approvalId": str, "approved": bool, "reason": NotRequired[str]},
+)
+ToolOutputDenied = TypedDict("ToolOutputDenied", {"type": Literal["tool-output-denied"], "toolCallId": str})
+SteeringMessage = TypedDict(
+    "SteeringMessage", {"type": Literal["steering-message"], "id": str, "parts": list[JsonObject]}
+)
 Data = TypedDict(
     "Data", {"type": str, "id": NotRequired[str], "data": Json, "transient": NotRequired[bool]}
 )  # `type` is always "data-" and a name of DATA_NAMES
@@ -47,11 +59,14 @@ Finish = TypedDict("Finish", {"type": Literal["finish"], "finishReason": FinishR
 
 Frame = (
     Start | StartStep | FinishStep | ResetStep | PartStart | PartDelta | PartEnd | ToolInputStart | ToolInputDelta
-    | ToolInputAvailable | ToolOutputAvailable | ToolOutputError | Data | Error | Abort | Finish
+    | ToolInputAvailable | ToolApprovalRequest | ToolApprovalResponse | ToolOutputAvailable | ToolOutputError | ToolOutputDenied
+    | SteeringMessage | Data | Error | Abort | Finish
 )  # fmt: skip
 
 TRANSIENT_DATA = frozenset({"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void"})
-KEPT_DATA = frozenset({"usage", "error", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"})
+KEPT_DATA = frozenset(
+    {"usage", "error", "question", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"}
+)
 DATA_NAMES = TRANSIENT_DATA | KEPT_DATA
 
 

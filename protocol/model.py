@@ -52,6 +52,9 @@ class ModelRequest:
     model: str
     system: str
     messages: tuple[JsonObject, ...]
+    history_start: int | None = (
+        None  # where this turn's own messages begin: a person may speak more than once in a turn
+    )
     tools: tuple[ToolSchema, ...] = ()
     max_tokens: int
     idle_seconds: float

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from protocol.errors import ErrorKind
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 Transport = Literal["workflow", "inline"]
 RunStatus = Literal["accepted", "running", "completed", "failed", "stopped", "interrupted"]
@@ -38,6 +38,20 @@ class TurnRequest(Stored):
     created_ms: int
     script: str = ""  # a scripted turn's name, for the smoke run and the demo
     stateless_history: tuple[JsonObject, ...] = ()
+
+
+class TurnInput(Stored):
+    """What a person says to a run that is under way; it lies in the run's inbox, never in workflow history (C12).
+
+    `target` is the tool call that is decided or answered, `value` the answer, `text` a reason or a steering message.
+    """
+
+    v: Literal[1] = 1
+    id: str
+    type: Literal["approve", "deny", "answer", "steer"]
+    target: str = ""
+    text: str = ""
+    value: Json = None
 
 
 class ChatTurnInput(Stored):
@@ -78,9 +92,9 @@ class SliceResult(Stored):
     """What one activity returns: counters only, nothing that a person wrote."""
 
     v: Literal[1] = 1
-    outcome: Literal["ended", "handed_over", "busy", "stale", "missing", "exhausted"]
+    outcome: Literal["ended", "handed_over", "parked", "busy", "stale", "missing", "exhausted"]
     status: str = ""  # a RunStatus where outcome is "ended"
     steps: int = 0
     frames: int = 0
-    wait_ms: int = 0  # with "busy": how long the other executor's lease still runs
+    wait_ms: int = 0  # with "busy": what is left of the other's lease; with "parked": of the time to answer
     reason: Literal["", "budget", "draining"] = ""

@@ -43,9 +43,13 @@ def question(messages: Sequence[JsonObject]) -> str:
     return text_of(messages[start]) if start >= 0 else ""
 
 
-def calls_made(messages: Sequence[JsonObject]) -> int:
-    """How many model calls of this turn are in the history, which is the number of the next one, from 0."""
-    return sum(message.get("role") == "assistant" for message in messages[turn_start(messages) + 1 :])
+def calls_made(messages: Sequence[JsonObject], history_start: int | None = None) -> int:
+    """How many model calls of this turn are in the history, which is the number of the next one, from 0.
+
+    `history_start` is where the turn's own messages begin, where that is known.
+    """
+    start = turn_start(messages) + 1 if history_start is None else history_start
+    return sum(message.get("role") == "assistant" for message in messages[start:])
 
 
 def tool_results(messages: Sequence[JsonObject]) -> list[JsonObject]:

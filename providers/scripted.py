@@ -38,7 +38,7 @@ class ScriptedProvider:
         self._pace = pace
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        number = calls_made(request.messages)
+        number = calls_made(request.messages, request.history_start)
         if number >= len(self._script.calls):
             raise ProviderError("invalid", f"The script has {len(self._script.calls)} model calls, not {number + 1}.")
         call = self._script.calls[number]

@@ -40,12 +40,16 @@ class Keys:
         """String: how the run ends, written once."""
         return f"{self.prefix}{{{run_id}}}:seal"
 
+    def inbox(self, run_id: str) -> str:
+        """Hash: "<position>" → an input, and "id:<id>" → its position."""
+        return f"{self.prefix}{{{run_id}}}:inbox"
+
     def live(self, run_id: str) -> str:
         """Channel: every append."""
         return f"{self.prefix}{{{run_id}}}:live"
 
     def stopped(self, run_id: str) -> str:
-        """Channel: a stop was recorded."""
+        """Channel: a stop was recorded (an empty message), or an input was put ("input")."""
         return f"{self.prefix}{{{run_id}}}:stop"
 
     @property

@@ -7,13 +7,12 @@ anything that depends on it begins: tools start after their intents are in the l
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from assistants.definition import Assistant
 from checkpoints.port import Loaded
-from engine import calls, checkpoint, slicing, step, turn
+from engine import calls, checkpoint, slicing, step, turn, waiting
 from engine.settle import STOPPED
-from engine.values import Advance, CallModel, RunTools, Settle, Turn
+from engine.values import Advance, CallModel, Park, RunTools, Settle, Turn
 from protocol.checkpoint import ToolResult, TurnState
 from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
@@ -23,6 +22,7 @@ from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
 from runner.collect import observed
 from runner.hold import Hold
+from runner.inbox import Inbox
 from runner.kept import Kept
 from runner.parts import Chosen, Parts
 from runner.port import Job
@@ -56,6 +56,7 @@ class Drive:
         self._first_step = before.step if before else 1
         self._elapsed_before = before.elapsed_ms if before else 0
         self._draining = False
+        self._last: mailbox.Report | None = None
         self._writer = FrameWriter(
             parts,
             brief.hold,
@@ -63,6 +64,7 @@ class Drive:
             on_stop=lambda: self._work.tell(mailbox.StopAsked()),
             on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
         )
+        self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
         self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
 
@@ -70,12 +72,15 @@ class Drive:
         """Run until the turn ends or hands over. Raises LostClaim or StoreUnavailable."""
         work, settings = self._work, self._parts.settings
         run_id = self._brief.request.run_id
-        await self._parts.store.watch_stop(run_id, lambda: work.tell(mailbox.StopAsked()))
+        await self._parts.store.watch_stop(
+            run_id, lambda: work.tell(mailbox.StopAsked()), lambda: work.tell(mailbox.InputPut())
+        )
         try:
             work.start(hold_lease(work, self._hold, self._writer, settings.renew_ms))
             work.start(when_draining(drain, self._drain))
-            if self._before is None:
-                work.start(note_running(self._parts, run_id, self._brief.job.mode))
+            work.start(note_running(self._parts, run_id, self._brief.job.mode))
+            if self._before is not None:
+                work.tell(mailbox.InputPut())  # what came while nobody listened
             work.tell_after(advance.turn.plan.run_ms - self._elapsed_before, mailbox.TimeUp())
             if self._hold.claimed.stop:
                 advance = turn.end_at_once(advance, STOPPED)
@@ -96,7 +101,12 @@ class Drive:
         while True:
             if isinstance(advance.command, Settle):
                 settled = await settlement.settle(self._parts, self._hold, self._writer, advance)
-                return self._result("ended", advance.turn, settled.frames, status=settled.seal.outcome.status)
+                if settled is not None:
+                    return _ended(settled)
+                # Somebody spoke before the end: the model's last event again, to a turn that knows of it.
+                now = (await self._take_in(now)).turn
+                advance = self._after(now)
+                continue
             if advance.boundary:
                 state = observed(self._parts, advance.turn.state)
                 advance = replace(advance, turn=replace(advance.turn, state=state))
@@ -106,14 +116,20 @@ class Drive:
                 advance = turn.give_up(now, "too_large", "The answer is larger than a run may be.")
                 continue
             now = advance.turn
-            reason = await self._hand_over(advance) if advance.boundary else None
-            if reason is not None:
-                return await self._leave(now, reason)
-            self._execute(advance, recorded=recorded)
-            follow = await self._next(now)
-            if follow is None:
-                return await self._leave(now, "draining")
+            follow = await self._carry_out(advance, recorded=recorded)
+            if isinstance(follow, SliceResult):
+                return follow
             advance = follow
+
+    async def _carry_out(self, advance: Advance, *, recorded: bool) -> Advance | SliceResult:
+        """Do what is due and wait for what comes of it. A result: the run is left to others."""
+        reason = await self._hand_over(advance) if advance.boundary else None
+        if reason is not None:
+            return await self._leave(advance.turn, reason)
+        if isinstance(advance.command, Park):
+            return await self._park(advance.turn)
+        self._execute(advance, recorded=recorded)
+        return await self._next(advance.turn) or await self._leave(advance.turn, "draining")
 
     async def _write(self, advance: Advance) -> bool:
         """False where what must not be lost could not be made durable."""
@@ -155,6 +171,8 @@ class Drive:
         match event:
             case mailbox.StopAsked():
                 return turn.stop(self._at(now))
+            case mailbox.InputPut():
+                return await self._take_in(now)
             case mailbox.TimeUp():
                 return turn.run_out(self._at(now))
             case mailbox.DrainTimeUp():
@@ -163,11 +181,24 @@ class Drive:
                 await self._writer.flush()  # raises what broke it
                 raise LostClaim
             case _:
-                return _follow(self._at(now), event)
+                self._last = event
+                return self._after(now)
+
+    def _after(self, now: Turn) -> Advance:
+        """What follows from the last report."""
+        if self._last is None:
+            raise RuntimeError("nothing has happened yet")
+        return _follow(self._at(now), self._last)
+
+    async def _take_in(self, now: Turn) -> Advance:
+        """What follows from what lies in the inbox."""
+        said = await self._inbox.unread(now.state.taken)
+        return waiting.take_in(self._at(now), said) if said else Advance(turn=now)
 
     def _at(self, now: Turn) -> Turn:
-        spent = self._parts.clock.monotonic_ms() - self._begun_ms
-        return turn.elapsed(now, self._elapsed_before + spent)
+        clock = self._parts.clock
+        spent = clock.monotonic_ms() - self._begun_ms
+        return turn.elapsed(now, self._elapsed_before + spent, clock.now_ms())
 
     def _drain(self) -> None:
         self._draining = True
@@ -188,25 +219,31 @@ class Drive:
             return None  # nobody would take it up: this executor keeps the claim and goes on (C10)
         return reason
 
+    async def _park(self, now: Turn) -> Advance | SliceResult:
+        await self._writer.flush()
+        if self._parts.clock.now_ms() >= now.state.deadline_ms:
+            # Who answered is heard, however late we look.
+            said = await self._inbox.unread(now.state.taken)
+            return waiting.take_in(self._at(now), said) if said else waiting.expire(self._at(now))
+        left = await self._inbox.park(now, self._brief.job.order)
+        if isinstance(left, SliceResult):
+            return left
+        return waiting.take_in(self._at(now), left) if left else turn.stop(self._at(now))
+
     async def _leave(self, now: Turn, reason: slicing.Reason) -> SliceResult:
         await self._work.close()
         await self._writer.flush()
-        result = self._result("handed_over", now, self._writer.next_index, reason=reason)
+        frames = self._writer.next_index
+        result = SliceResult(outcome="handed_over", steps=now.state.step, frames=frames, reason=reason)
         order = self._brief.job.order
         await self._parts.store.release(self._hold.grip, result.model_dump_json().encode(), order)
         self._parts.observer.handed_over(self._brief.job.run_id, reason)
         return result
 
-    def _result(
-        self,
-        outcome: Literal["ended", "handed_over"],
-        now: Turn,
-        frames: int,
-        *,
-        status: str = "",
-        reason: Literal["", "budget", "draining"] = "",
-    ) -> SliceResult:
-        return SliceResult(outcome=outcome, status=status, steps=now.state.step, frames=frames, reason=reason)
+
+def _ended(settled: settlement.Settled) -> SliceResult:
+    seal = settled.seal
+    return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
 
 
 def _follow(now: Turn, event: mailbox.Report) -> Advance:
@@ -235,6 +272,7 @@ def _request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
         model=model,
         system=assistant.instructions,
         messages=now.state.history,
+        history_start=now.state.history_start,
         tools=tuple(tool.schema for tool in assistant.tools),
         max_tokens=limits.max_tokens,
         idle_seconds=limits.idle_seconds,

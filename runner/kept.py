@@ -21,11 +21,12 @@ APPEND_BYTES = 300  # what an append costs beside its payload: it may hold one s
 
 
 class Kept:
-    """`next` is the index after the last frame that the store took."""
+    """`next` is the index after the last frame that the store took, `inputs` what was read since the checkpoint, by id."""
 
     def __init__(self, claimed: Claimed, loaded: Loaded, state: TurnState | None) -> None:
         self.next = claimed.next
         self.stop = claimed.stop
+        self.inputs: dict[str, bytes] = {}
         self._request = loaded.request
         self._state = state
         self._index = loaded.index
@@ -33,6 +34,10 @@ class Kept:
         self._first = claimed.next
         self._appends: deque[Append] = deque()
         self._size = 0
+
+    @property
+    def _taken(self) -> int:
+        return self._state.taken if self._state else 0
 
     def taken(self, append: Append, state: TurnState | None) -> None:
         """The store took this append; `state` is what its delta leads to."""
@@ -43,6 +48,8 @@ class Kept:
             self._size -= _weight(self._appends.popleft())
             self._first = self._appends[0].start
         if state is not None:
+            read = state.taken - self._taken
+            self.inputs = dict(list(self.inputs.items())[read:])
             self._state, self._index = state, self.next
         if state is not None and state.phase == "open":
             self._ledger.clear()  # the step is closed, its calls are history
@@ -71,6 +78,8 @@ class Kept:
             entries=tuple(entries),
             next=self.next,
             stop=self.stop,
+            taken=self._taken,
+            inputs=dict(self.inputs),
         )
 
 

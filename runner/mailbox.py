@@ -43,6 +43,11 @@ class StopAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class InputPut:
+    """Something may lie in the inbox."""
+
+
+@dataclass(frozen=True, slots=True)
 class TimeUp:
     """The turn's time is over."""
 
@@ -58,4 +63,4 @@ class ClaimLost:
 
 
 Report = FromModel | ModelBroke | ToolDone | ToolProgressed
-Event = Report | StopAsked | TimeUp | DrainTimeUp | ClaimLost
+Event = Report | StopAsked | InputPut | TimeUp | DrainTimeUp | ClaimLost

@@ -25,7 +25,10 @@ async def end_from_log(parts: Parts, hold: Hold, loaded: Loaded, ending: Outcome
     log = await _read(parts.store, run_id)
     kept = Kept(hold.claimed, loaded, None)
     writer = FrameWriter(parts, hold, kept, on_stop=lambda: None, on_trouble=lambda: None)
-    return await settlement.settle(parts, hold, writer, salvage(plan, log, ending))
+    settled = await settlement.settle(parts, hold, writer, salvage(plan, log, ending))
+    if settled is None:
+        raise RuntimeError("only a complete answer waits for what was said meanwhile")
+    return settled
 
 
 async def _read(store: RunStore, run_id: str) -> tuple[Frame, ...]:

@@ -33,20 +33,27 @@ class Settled:
     frames: int
 
 
-async def settle(parts: Parts, hold: Hold, writer: FrameWriter, advance: Advance) -> Settled:
-    """Seal what the engine decided and finish the run. Raises LostClaim or StoreUnavailable."""
-    stop_seen = isinstance(advance.command, Settle) and advance.command.outcome.status == "stopped"
+async def settle(parts: Parts, hold: Hold, writer: FrameWriter, advance: Advance) -> Settled | None:
+    """Seal what the engine decided and finish the run. Raises LostClaim or StoreUnavailable.
+
+    None: nothing is sealed, because the answer is complete and somebody has said something that it does not know of.
+    """
+    status = advance.command.outcome.status if isinstance(advance.command, Settle) else ""
+    stop_seen = status == "stopped"
+    inputs_seen = advance.turn.state.taken if status == "completed" else None
     while True:
         await writer.flush()
         append = _append(writer.next_index, advance.frames)
-        seal = partial(parts.store.seal, hold.grip, append, _seal(parts, advance), stop_seen=stop_seen)
-        reply = await patiently(parts, seal)
+        write = partial(parts.store.seal, hold.grip, append, _seal(parts, advance))
+        reply = await patiently(parts, partial(write, stop_seen=stop_seen, inputs_seen=inputs_seen))
         if reply is Refusal.STOP_FIRST:
-            advance, stop_seen = stopped_instead(advance), True
+            advance, stop_seen, inputs_seen = stopped_instead(advance), True, None
             continue
         if reply is Refusal.MISSING or isinstance(reply, Appended):
             await writer.mend()  # the store lost frames before the seal
             continue
+        if reply is Refusal.INPUT_FIRST:
+            return None
         if not isinstance(reply, Sealed):
             raise LostClaim
         if not reply.durable:

@@ -133,6 +133,10 @@ class FrameWriter:
         self.doubt()
         await self.flush()
 
+    def heard(self, inputs: dict[str, bytes]) -> None:
+        """These inputs were read, the next ones by id: put back with the run where the store loses it."""
+        self._kept.inputs.update(inputs)
+
     async def sure(self) -> None:
         """Before an effect outside of the store: see that nobody else can have the run (C14).
 

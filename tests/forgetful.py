@@ -54,8 +54,12 @@ class Forgetful(MemoryRunStore):
     async def append(self, grip: Grip, append: Append) -> Any:
         return await self._one(lambda: MemoryRunStore.append(self, grip, append))
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Any:
-        return await self._one(lambda: MemoryRunStore.seal(self, grip, append, seal, stop_seen=stop_seen))
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Any:
+        return await self._one(
+            lambda: MemoryRunStore.seal(self, grip, append, seal, stop_seen=stop_seen, inputs_seen=inputs_seen)
+        )
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Any:
         return await self._one(lambda: MemoryRunStore.finish(self, grip, append, status, retention_ms))

@@ -90,6 +90,7 @@ class Rig:
     parallel_tools: bool = True
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
+    more_tools: tuple[Tool, ...] = ()
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
     observer: Observer = field(default_factory=Silent)
     choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
@@ -104,7 +105,7 @@ class Rig:
             name="bench",
             title="Bench",
             instructions="Answer.",
-            tools=self.outside.tools,
+            tools=(*self.outside.tools, *self.more_tools),
             limits=self.limits,
             parallel_tools=self.parallel_tools,
         )

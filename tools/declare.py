@@ -5,7 +5,8 @@
         \"\"\"Send an e-mail and return its id.\"\"\"
 
 The first parameter may be a `Call`: the tool's view of the run. `repeat` says what a crash may do: "safe" means calling again
-with the same key is harmless, "never" that an unknown outcome is told to the model instead.
+with the same key is harmless, "never" that an unknown outcome is told to the model instead. `approval` lets a person decide
+before each call; the answer to a `question` is a person's, and the function is never called.
 """
 
 import inspect
@@ -41,6 +42,8 @@ class Tool:
     schema: ToolSchema
     arguments: type[BaseModel]
     repeat: Repeat
+    approval: bool = False
+    question: bool = False
     timeout_seconds: float
     takes_call: bool
     function: Callable[..., Awaitable[Any]]
@@ -51,9 +54,16 @@ class Tool:
 
 
 def tool(
-    *, repeat: Repeat, timeout_seconds: float = TOOL_SECONDS, name: str | None = None
+    *,
+    repeat: Repeat,
+    timeout_seconds: float = TOOL_SECONDS,
+    name: str | None = None,
+    approval: bool = False,
+    question: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a tool of an async function. Raises TypeError where the function cannot be one."""
+    if approval and question:
+        raise TypeError("a question is answered, there is nothing to approve")
 
     def declare(function: Callable[..., Awaitable[Any]]) -> Tool:
         if not inspect.iscoroutinefunction(function):
@@ -71,6 +81,8 @@ def tool(
             schema=ToolSchema(name=name or function.__name__, description=description, input_schema=schema),
             arguments=arguments,
             repeat=repeat,
+            approval=approval,
+            question=question,
             timeout_seconds=timeout_seconds,
             takes_call=takes_call,
             function=function,

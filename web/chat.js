@@ -89,7 +89,7 @@ export class Chat {
   }
 
   #show(turn) {
-    const view = new TurnView(turn, (which) => this.retry(which));
+    const view = new TurnView(turn, (which) => this.retry(which), async (input) => (await this.#run?.say(input)) ?? false);
     view.update(turn);
     this.#views.push(view);
     this.page.thread.append(view.element);
@@ -137,6 +137,7 @@ export class Chat {
     else if (type === "data-tool-progress") this.#live.progress[data.toolCallId] = data.progress;
     else if (type === "data-recovering") this.#live.notice = `The step was interrupted; attempt ${data.attempt} goes on.`;
     else if (type === "tool-input-available") this.page.announce(`Using ${frame.toolName}.`);
+    else if (type === "tool-approval-request" || type === "data-question") this.page.announce("The assistant waits for you.");
     else if (type === "text-delta") this.#live.notice = "";
   }
 

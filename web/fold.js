@@ -32,7 +32,7 @@ function foldParts(parts, frame) {
   if (kind === "text" || kind === "reasoning") return foldText(parts, kind, frame);
   if (kind === "tool") return foldTool(parts, frame);
   if (kind === "data") return foldData(parts, frame);
-  if (kind === "source") return [...parts, frame];
+  if (kind === "source" || frame.type === "steering-message") return [...parts, frame];
   return parts;
 }
 
@@ -51,7 +51,8 @@ function foldTool(parts, frame) {
   }
   const changes = toolChanges(frame);
   if (changes === null) return parts;
-  const at = last(parts, (part) => part.toolCallId === toolCallId);
+  const { approvalId } = frame;
+  const at = last(parts, (part) => (toolCallId ? part.toolCallId === toolCallId : part.approval?.id === approvalId));
   return replace(parts, at, changes);
 }
 
@@ -59,6 +60,12 @@ function toolChanges(frame) {
   switch (frame.type) {
     case "tool-input-available":
       return { state: "input-available", input: frame.input };
+    case "tool-approval-request":
+      return { state: "approval-requested", approval: { id: frame.approvalId } };
+    case "tool-approval-response":
+      return { state: "approval-responded", approval: responded(frame) };
+    case "tool-output-denied":
+      return { state: "output-denied" };
     case "tool-output-available":
       return { state: "output-available", output: frame.output };
     case "tool-output-error":
@@ -66,6 +73,10 @@ function toolChanges(frame) {
     default:
       return null; // input is shown when it is whole: half of a JSON text has no one reading
   }
+}
+
+function responded({ approvalId, approved, reason }) {
+  return reason === undefined ? { id: approvalId, approved } : { id: approvalId, approved, reason };
 }
 
 function foldData(parts, frame) {

@@ -15,9 +15,10 @@ export class TurnView {
   #views = []; // {part, view, element}, one for each part of the message
   #end = null;
 
-  /** `retry` is called with the turn when the person wants another try. */
-  constructor(turn, retry) {
+  /** `retry` is called with the turn when the person wants another try, `send` with what they say to a running one. */
+  constructor(turn, retry, send) {
     this.retry = retry;
+    this.send = send;
     const answer = element("div", { class: "answer" }, element("h3", { class: "unseen" }, "Answer"));
     answer.append(this.#parts, this.#waiting, this.#notice, this.#sources, this.#outcome, this.#meta);
     this.element = element("article", { class: "turn" });
@@ -31,7 +32,7 @@ export class TurnView {
   update(turn, live = null) {
     this.element.dataset.state = turn.end === null ? "running" : "ended";
     if (live) this.element.dataset.next = live.next; // the index that comes next, for whoever looks closely
-    this.#updateParts(turn.answer?.parts ?? [], live?.progress ?? {});
+    this.#updateParts(turn.answer?.parts ?? [], turn.end === null ? live : null);
     this.#waiting.hidden = turn.end !== null || isVisiblyBusy(turn.answer);
     this.#notice.hidden = turn.end !== null || !live?.notice;
     say(this.#notice, live?.notice ?? "");
@@ -40,14 +41,16 @@ export class TurnView {
     this.#updateMeta(turn);
   }
 
-  #updateParts(parts, progress) {
+  #updateParts(parts, live) {
+    const questions = new Set(parts.map((part) => (part.type === "data-question" ? part.data.toolCallId : null)));
     for (const { element: gone } of this.#views.splice(parts.length)) gone?.remove();
     parts.forEach((part, at) => {
       const known = this.#views[at];
       if (known?.part === part && part.type !== "dynamic-tool") return;
       if (known && known.part.type === part.type && sameThing(known.part, part)) known.part = part;
       else this.#replace(at, part);
-      this.#views[at].view?.update(part, progress[part.toolCallId]);
+      const { toolCallId: id } = part;
+      this.#views[at].view?.update(part, live && { progress: live.progress[id], isQuestion: questions.has(id), send: this.send });
     });
   }
 
@@ -88,6 +91,8 @@ function viewOf(part) {
       return new ThinkingView();
     case "dynamic-tool":
       return new ToolView(part);
+    case "steering-message":
+      return new SteeringView();
     case "data-handoff":
       return new HandoffView();
     default:
@@ -117,6 +122,16 @@ class ThinkingView {
   }
 }
 
+/** What the person said while the answer was being written. */
+class SteeringView {
+  #text = element("p");
+  element = element("div", { class: "question" }, element("h4", { class: "unseen" }, "You said"), this.#text);
+
+  update({ parts }) {
+    say(this.#text, parts.map((part) => part.text ?? "").join("\n"));
+  }
+}
+
 class HandoffView {
   #reason = element("p");
   element = element("section", { class: "handoff", "aria-label": "Hand-off" }, element("h4", {}, "A person can help here"), this.#reason);
@@ -132,9 +147,9 @@ function sameThing(before, after) {
 
 /** Whether the answer itself shows that something goes on, so that no dots are needed. */
 function isVisiblyBusy(answer) {
-  const last = answer?.parts.at(-1);
+  const last = answer?.parts.findLast((part) => part.type !== "data-question");
   if (last === undefined) return false;
-  if (last.type === "dynamic-tool") return last.state.startsWith("input-");
+  if (last.type === "dynamic-tool") return /^(input|approval)-/.test(last.state);
   return last.state === "streaming" && (last.type === "reasoning" || last.text !== "");
 }
 

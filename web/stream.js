@@ -103,7 +103,7 @@ export class Run {
   /** Stop the run itself, for everyone. Resolves to whether the server confirmed it. */
   async stop() {
     for (let attempt = 1; attempt <= LIMITS.stops; attempt += 1) {
-      const status = await this.#sendStop();
+      const status = await this.#post("stop");
       if (status >= 200 && status < 300) {
         this.#stopped = true;
         this.#environment.setTimer(LIMITS.afterStop, () => this.#abort.abort());
@@ -115,6 +115,12 @@ export class Run {
       await new Promise((resolve) => this.#environment.setTimer(this.#backOff(attempt), resolve));
     }
     return false;
+  }
+
+  /** Say something to the run: approve, deny, answer or steer (PROTOCOL.md, 6). Resolves to whether the server took it. */
+  async say(input) {
+    const status = await this.#post("input", input);
+    return status >= 200 && status < 300;
   }
 
   /** Stop reading; the run goes on without us. */
@@ -238,10 +244,11 @@ export class Run {
     return response === null || PASSING.has(response.status) ? null : { outcome: "lost" };
   }
 
-  async #sendStop() {
+  async #post(verb, value) {
     try {
-      const path = `/api/chat/${encodeURIComponent(this.handle ?? this.runId)}/stop`;
-      return (await this.#environment.fetch(path, { method: "POST" })).status;
+      const path = `/api/chat/${encodeURIComponent(this.handle ?? this.runId)}/${verb}`;
+      const said = value && { headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+      return (await this.#environment.fetch(path, { method: "POST", ...said })).status;
     } catch {
       return 0;
     }

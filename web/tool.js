@@ -1,10 +1,14 @@
 /** One tool call: its name, what it was given, how far it is, what it gave. Values are shown as they came (FR41). */
+import { DecisionView } from "./decision.js";
 import { element, say } from "./dom.js";
 
 const STATES = {
   "input-streaming": ["preparing", "Preparing…"],
   "input-available": ["running", "Running…"],
+  "approval-requested": ["asking", "Needs your approval"],
+  "approval-responded": ["running", "Decided"],
   "output-available": ["done", "Done"],
+  "output-denied": ["denied", "Declined"],
   "output-error": ["failed", "Failed"],
 };
 const SHORT = 160; // characters of an input that are shown without asking
@@ -16,18 +20,22 @@ export class ToolView {
   #count = element("span", { class: "tool-count" });
   #progress = element("div", { class: "tool-progress", hidden: "" }, this.#bar, this.#count);
   #details = element("div");
+  #decision = null;
 
   constructor(part) {
     const head = element("div", { class: "tool-head" }, element("span", { class: "tool-name" }, part.toolName), this.#state);
     this.element = element("section", { class: "tool", "aria-label": `Tool ${part.toolName}` }, head, this.#given, this.#progress, this.#details);
   }
 
-  update(part, progress) {
-    const [state, label] = STATES[part.state] ?? ["preparing", part.state];
+  /** `live` is what only a call of a running turn has: {progress, isQuestion, send}. */
+  update(part, live) {
+    const isOpen = part.state === "approval-requested" || (part.state === "input-available" && live?.isQuestion === true);
+    const [state, label] = isOpen && live?.isQuestion ? ["asking", "Asks you"] : (STATES[part.state] ?? ["preparing", part.state]);
     this.element.dataset.state = state;
     say(this.#state, label);
     this.#showInput(part);
-    this.#showProgress(state === "running" ? progress : undefined);
+    this.#showProgress(state === "running" ? live?.progress : undefined);
+    this.#showDecision(isOpen && live ? part : null, live);
     if (state === "failed") this.#details.replaceChildren(element("p", { class: "tool-error" }, part.errorText));
     if (state === "done") this.#details.replaceChildren(fold("Output", pretty(part.output)));
   }
@@ -38,6 +46,12 @@ export class ToolView {
     const whole = brief(input);
     this.#given.title = whole.length > SHORT ? pretty(input) : "";
     say(this.#given, whole.length > SHORT ? `${whole.slice(0, SHORT)}…` : whole || `${toolName}()`);
+  }
+
+  #showDecision(part, live) {
+    if (part === null) this.#decision?.element.remove();
+    else if (this.#decision === null) this.element.append((this.#decision = new DecisionView(part, live.isQuestion, live.send)).element);
+    if (part === null) this.#decision = null;
   }
 
   #showProgress(progress) {

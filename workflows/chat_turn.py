@@ -7,6 +7,7 @@
  * Another executor may own the run (an inline one, a head start, an older attempt). The workflow then waits for it and
    asks again, and completes only when the run has ended or a later generation took it over (C8).
  * Signals carry nothing: what a person wrote lies in the run's store and is read there (C12).
+ * A parked run is a timer and nothing else: no activity, no event, until a signal wakes it or the time to answer is over.
  * An operator's cancellation means what Stop means. It is recorded with the run, which then ends like any stopped one.
 
 It runs outside the SDK's sandbox, which costs 2 ms of each start and guards against imports that this package's import rules
@@ -94,18 +95,21 @@ class ChatTurn:
             case "handed_over":
                 self._slice += 1
             case "busy":
-                await self._pause(result.wait_ms)
+                await self._pause(min(max(result.wait_ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS))
                 # As another slice: attempts are counted from 1 again, and of this one a higher attempt may have claimed. It
                 # died, and everyone after it would be stale (C4).
                 self._slice += 1
+            case "parked":
+                self._slice += 1
+                # A wake-up that came while the slice still ran counts: what it is about may have come after the last look.
+                await self._pause(max(result.wait_ms, SHORTEST_WAIT_MS))
             case _:
                 assert_never(result.outcome)
         return None
 
     async def _pause(self, wait_ms: int) -> None:
-        bounded = min(max(wait_ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
         try:
-            await workflow.wait_condition(lambda: self._woken, timeout=timedelta(milliseconds=bounded))
+            await workflow.wait_condition(lambda: self._woken, timeout=timedelta(milliseconds=wait_ms))
         except TimeoutError:
             return
         self._woken = False

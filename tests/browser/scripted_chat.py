@@ -40,6 +40,9 @@ class ScriptedChat:
         self.transport = "workflow"
         self.asked: list[str] = []
         self.bodies: list[dict[str, Any]] = []
+        self.inputs: list[dict[str, Any]] = []
+        self.deaf = False  # to inputs
+        self.awaited = 1  # inputs until what was held goes on
         self._go_on = asyncio.Event()
 
     def release(self) -> None:
@@ -60,8 +63,8 @@ class ScriptedChat:
                 return self._stream(0)
             case ["chat", _, "stream"]:
                 return self._stream(int(asked.target.partition("startIndex=")[2] or 0))
-            case ["chat", _, "stop"]:
-                return self._stop()
+            case ["chat", _, "stop" | "input" as verb]:
+                return self._stop() if verb == "stop" else self._input(json.loads(asked.body))
             case ["runs", _]:
                 return _json({"transport": self.transport})
             case ["conversations", _, "messages"]:
@@ -100,6 +103,14 @@ class ScriptedChat:
             yield encode(index, self.frames[index])
             index += 1
         yield b"data: [DONE]\n\n"
+
+    def _input(self, said: dict[str, Any]) -> Answer:
+        self.inputs.append(said)
+        if self.deaf:
+            return _json({}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+        if len(self.inputs) >= self.awaited:
+            self.release()
+        return _json({"success": True})
 
     def _stop(self) -> Answer:
         """Everything from the held frame on becomes the end of a stopped turn."""

@@ -20,15 +20,14 @@ from uvicorn.server import ServerState
 from api.application import Application, build
 from api.ports import ApiParts, Limits, Operations, Place, Tokens
 from checkpoints.memory import MemoryRunStore
-from checkpoints.port import Order, RunStore
+from checkpoints.port import RunStore
 from frames.hub import Hub
 from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
 from protocol.json import Json, JsonObject
-from protocol.turn import Transport, TurnRequest
 from providers.script import Script, parse_script
 from records.records import Records
 from records.values import Key
-from runner.port import Job
+from tests.contract.bench_dispatch import BenchDispatch
 from tests.rig import Rig, StillClock
 
 RING = KeyRing([b"a secret that only this test knows"])
@@ -67,60 +66,6 @@ class Model:
         if self.gaps >= self._held:
             self.reached.set()
             await self._free.wait()
-
-
-class BenchDispatch:
-    """Keeps `api.ports.Dispatch`: runs every turn here, as whichever transport the test says."""
-
-    def __init__(self, rig: Rig, memory: Rig) -> None:
-        self.transport: Transport = "workflow"
-        self.script = saying("Hello", ", ", "world")
-        self.fault: Exception | None = None  # what the next start dies of
-        self.requests: list[TurnRequest] = []
-        self.nudged: list[str] = []
-        self.switch: JsonObject = {"switch": "on"}
-        self._rig = rig
-        self._memory = memory
-        self._tasks: list[asyncio.Task[Any]] = []
-
-    async def start(self, request: TurnRequest) -> Transport:
-        fault, self.fault = self.fault, None
-        if fault is not None:
-            raise fault
-        self.requests.append(request)
-        self._run(self._rig, request, self.transport)
-        return self.transport
-
-    async def start_memory(self, request: TurnRequest) -> None:
-        self.requests.append(request)
-        self._run(self._memory, request, "inline")
-
-    @property
-    def started(self) -> list[str]:
-        return [request.run_id for request in self.requests]
-
-    def _run(self, rig: Rig, request: TurnRequest, mode: Transport) -> None:
-        job = Job(run_id=request.run_id, order=Order(1, 0, 1), mode=mode)
-        self._tasks.append(asyncio.create_task(rig.runner(self.script).run(job, asyncio.Event())))
-
-    async def nudge(self, run_id: str) -> None:
-        self.nudged.append(run_id)
-
-    async def status(self) -> JsonObject:
-        return self.switch
-
-    async def set_switch(self, value: JsonObject) -> JsonObject:
-        self.switch = value
-        return value
-
-    async def settled(self) -> None:
-        """Every turn that was started has ended."""
-        await asyncio.gather(*self._tasks)
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 @dataclass(kw_only=True)
@@ -178,7 +123,7 @@ async def running(change: Change = lambda parts: parts) -> AsyncIterator[House]:
         store, memory = MemoryRunStore(clock), MemoryRunStore(clock)
         hubs = Hub(store, round_seconds=0.02), Hub(memory, round_seconds=0.02)
         rig = Rig(records=records, clock=clock, store=store)
-        dispatch = BenchDispatch(rig, Rig(records=records, clock=clock, store=memory))
+        dispatch = BenchDispatch(rig, Rig(records=records, clock=clock, store=memory), saying("Hello", ", ", "world"))
         ids = count(1)
         parts = change(
             ApiParts(

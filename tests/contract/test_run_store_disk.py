@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from checkpoints.port import Appended, Claimed, ClaimRequest, Sealed
+from checkpoints.port import Appended, Claimed, ClaimRequest, Order, Sealed
 from checkpoints.redis import RedisRunStore
+from checkpoints.waiting import Parking
 from protocol.errors import StoreUnavailable
 from resp.keys import Keys
 from resp.push import PushConnection
@@ -91,6 +92,24 @@ async def test_a_server_that_was_started_again_may_have_gone_back(keys: Keys) ->
                 (2, 512, True),
                 (3, 700, False),
             ]
+
+
+async def test_a_parked_run_lacks_nothing_on_a_server_that_was_started_again(keys: Keys) -> None:
+    """S18, LAW-P8: its note was written last. What it waits for may be called, for nobody has called it."""
+    with running_server("valkey", append_only=True) as server:
+        async with world_at(server.address, keys) as world:
+            grip = (await world.running()).grip
+            await world.store.append(grip, frames(0, b"a", b"b"))
+            await world.store.park(grip, Parking(taken=0, until_ms=7_000, waiting=("c1.0",)), b"", Order(1, 0, 1))
+            # Durable, and so is what was written before it.
+            await world.store.put_input(grip.run_id, "a", b"yes")
+            server.kill()
+            server.start()
+
+            claimed = await until_available(lambda: world.won(grip.run_id))
+
+            assert (claimed.next, claimed.reserved, claimed.went_back) == (2, 514, False)
+            assert await world.store.inputs(claimed.grip, 0) == (b"yes",)
 
 
 async def test_a_claim_without_its_replica_is_none(keys: Keys) -> None:

@@ -1,5 +1,7 @@
 """A store that lost something: laws S17 to S19 over every store."""
 
+from dataclasses import replace
+
 import pytest
 
 from checkpoints.port import Appended, Claimed, Grip, Loaded, Order, Refusal, Refused, Remains, RunView, Sealed
@@ -103,6 +105,33 @@ async def test_what_is_there_is_put_back_over_by_its_executor_alone(world: World
     assert await world.page(run_id, 0) == Page(entries=REMAINS.entries, next=9, first=4, ended=False)
     loaded = Loaded(request=b"request", deltas=(b"base",), index=6, ledger={"2.0": b"started"})
     assert await world.store.load(claimed.grip) == loaded
+
+
+async def test_what_the_executor_has_read_of_the_inbox_is_put_back(world: World) -> None:
+    """S19, S20, C12: after three that its checkpoint has taken in, and the next one has the place that it looks at."""
+    remains = replace(REMAINS, taken=3, inputs={"d": b"four", "e": b"five"})
+    claimed = await world.store.restore(Grip("gone", 3, "owner"), world.request(owner="owner"), remains)
+    assert isinstance(claimed, Claimed)
+
+    for item_id, item in (("e", b"else"), ("f", b"six")):
+        assert isinstance(await world.store.put_input("gone", item_id, item), RunView)
+
+    read = [await world.store.inputs(claimed.grip, taken) for taken in (3, 5)]
+    sealed = await world.store.seal(claimed.grip, frames(9, b"z"), b"seal", stop_seen=False, inputs_seen=5)
+    assert (read, sealed) == ([(b"four", b"five", b"six"), (b"six",)], Refusal.INPUT_FIRST)
+
+
+async def test_what_lies_in_the_inbox_stays_there(world: World) -> None:
+    """S19, C12: a log that went back further than its executor can mend is no reason to forget what was said."""
+    grip = (await world.running()).grip
+    for item_id, item in (("a", b"one"), ("b", b"two"), ("c", b"three")):
+        await world.store.put_input(grip.run_id, item_id, item)
+
+    remains = replace(REMAINS, taken=1, inputs={"b": b"two"})
+    claimed = await world.store.restore(grip, world.request(owner=grip.owner), remains)
+
+    assert isinstance(claimed, Claimed)
+    assert await world.store.inputs(claimed.grip, 0) == (b"one", b"two", b"three")
 
 
 @pytest.mark.parametrize("ended", [False, True])

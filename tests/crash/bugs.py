@@ -30,9 +30,13 @@ class FenceOff(PointedStore):
         await super().append(newest, replace(append, start=following))
         return Appended(wanted, stop=False)
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
         newest, following = await self._newest(grip.run_id)
-        return await super().seal(newest, replace(append, start=following), seal, stop_seen=stop_seen)
+        return await super().seal(
+            newest, replace(append, start=following), seal, stop_seen=stop_seen, inputs_seen=inputs_seen
+        )
 
     async def renew(self, grip: Grip, lease_ms: int) -> Appended | Refusal:
         reply = await super().renew(grip, lease_ms)
@@ -61,11 +65,13 @@ class IntentsLate(PointedStore):
 class RecordsFirst(PointedStore):
     """The answer is committed before the outcome is sealed."""
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
         decided = Seal.model_validate_json(seal)
         settlement = Settlement(status=decided.outcome.status, now_ms=self._clock.now_ms(), parts=decided.message.parts)
         await self._records.settle(grip.run_id, settlement)
-        return await super().seal(grip, append, seal, stop_seen=stop_seen)
+        return await super().seal(grip, append, seal, stop_seen=stop_seen, inputs_seen=inputs_seen)
 
 
 class NoReset(PointedStore):
@@ -93,8 +99,10 @@ class MissingIsFresh(PointedStore):
 class StopUnseen(PointedStore):
     """The seal does not look whether a stop was recorded."""
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
-        return await super().seal(grip, append, seal, stop_seen=True)
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
+        return await super().seal(grip, append, seal, stop_seen=True, inputs_seen=inputs_seen)
 
 
 BUGS: Final[dict[str, type[PointedStore]]] = {

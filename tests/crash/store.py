@@ -33,9 +33,13 @@ class PointedStore(RedisRunStore):
         await self._points.passes(grip.run_id, f"{name}.after", frames)
         return reply
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Sealed | Appended | Refusal:
+    async def seal(
+        self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool, inputs_seen: int | None = None
+    ) -> Sealed | Appended | Refusal:
         await self._points.passes(grip.run_id, "seal.before")
-        return await super().seal(grip, append, seal, stop_seen=stop_seen)  # after it: the runner's own "sealed"
+        return await super().seal(
+            grip, append, seal, stop_seen=stop_seen, inputs_seen=inputs_seen
+        )  # after it: the runner's own "sealed"
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal:
         await self._points.passes(grip.run_id, "finish.before")

@@ -2,17 +2,27 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
-from tests.golden.test_turns import NAMES, TURNS, play, written
+from protocol.frames import Frame
+from tests.golden import test_turns, test_waiting
+from tests.golden.test_turns import written
+
+
+def record(target: Path, frames: list[Frame]) -> None:
+    target.write_text("\n".join(written(frames)) + "\n")
+    sys.stdout.write(f"{target.name}: {len(frames)} frames\n")
 
 
 async def main() -> None:
-    for name in NAMES:
-        target = TURNS / f"{name}.frames.jsonl"
+    for name in test_turns.NAMES:
+        target = test_turns.TURNS / f"{name}.frames.jsonl"
         if not target.exists():
-            frames, _ = await play(name)
-            target.write_text("\n".join(written(frames)) + "\n")
-            sys.stdout.write(f"{target.name}: {len(frames)} frames\n")
+            record(target, (await test_turns.play(name))[0])
+    for name in test_waiting.NAMES:
+        target = test_waiting.TURNS / f"{name}.frames.jsonl"
+        if not target.exists():
+            record(target, await test_waiting.frames_of(name))
 
 
 if __name__ == "__main__":

@@ -138,7 +138,8 @@ class Stack:
 
     def notes(self, run_id: str) -> list[str]:
         """The calls of a run that had an effect, as often as they had it."""
-        lines = (self.folder / OUTBOX).read_text().splitlines()
+        path = self.folder / OUTBOX
+        lines = path.read_text().splitlines() if path.exists() else []
         return [key for key in (json.loads(line)["key"] for line in lines) if key.startswith(run_id)]
 
     def switch(self, value: object) -> None:
@@ -153,11 +154,15 @@ class Stack:
             answer = self.client.get("/internal/dispatch", headers=self.operator)
             return bool(expected.items() <= answer.json().items())
 
+        self.until(holds, str(expected))
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Look until it holds: nothing tells when another process has come so far."""
         deadline = time.monotonic() + SECONDS
         with self._said:
             while not holds():
-                assert time.monotonic() < deadline, expected
-                self._said.wait(LOOK_SECONDS)  # nothing tells when another process has seen it
+                assert time.monotonic() < deadline, what
+                self._said.wait(LOOK_SECONDS)
 
     def ask(self, text: str, *, leave_after: int | None = None, then: Callable[[], object] = bool) -> Answer:
         """Ask and read the answer: all of it, or so many frames. `then` is called with the fifth frame."""

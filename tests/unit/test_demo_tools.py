@@ -102,7 +102,7 @@ async def test_an_owner_reads_only_their_own_notes(demo: Assistant) -> None:
 
 
 def test_only_the_note_is_never_repeated(demo: Assistant) -> None:
-    assert [tool.name for tool in demo.tools if tool.repeat == "never"] == ["send_note"]
+    assert [tool.name for tool in demo.tools if tool.repeat == "never"] == ["send_note", "ask_before_sending"]
 
 
 def test_names_are_unique_in_a_registry(demo: Assistant) -> None:

@@ -24,7 +24,9 @@ INLINE = replace(DURABLE, mode="inline")
 LEAVE, ADOPT, HERE, EXPIRE = Verdict
 
 
-LEAVING = Seen(view=DURABLE, workflow_open=True, handed_over=False, waited=False, overdue=False, switched_off=False)
+LEAVING = Seen(
+    view=DURABLE, workflow_open=True, due=False, handed_over=False, waited=False, overdue=False, switched_off=False
+)
 
 
 def verdict(view: RunView, *, workflow: bool | None = True, **seen: bool) -> Verdict:
@@ -58,6 +60,16 @@ def test_while_the_server_says_nothing_the_claim_decides() -> None:
     assert verdict(FRESH, workflow=None) is ADOPT
     assert [verdict(DURABLE, workflow=None, waited=waited) for waited in (False, True)] == [LEAVE, HERE]
     assert verdict(DURABLE, workflow=None, handed_over=True, waited=True) is HERE
+
+
+def test_a_parked_run_is_left_alone_until_something_is_due() -> None:
+    """C7 LAW-P8: whoever waits for a person has no executor, and needs none, however long that takes."""
+    for parked, workflow in product((replace(DURABLE, state="parked"), replace(INLINE, state="parked")), (True, None)):
+        assert verdict(parked, workflow=workflow, handed_over=True, waited=True, overdue=True) is LEAVE
+        assert verdict(parked, workflow=workflow, due=True) is ADOPT
+        assert verdict(replace(parked, stop=True), workflow=workflow) is HERE
+    assert verdict(replace(DURABLE, state="parked"), workflow=False) is ADOPT
+    assert verdict(replace(INLINE, state="parked"), workflow=False) is LEAVE
 
 
 def test_a_recorded_stop_waits_for_nobody() -> None:

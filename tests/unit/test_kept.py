@@ -72,3 +72,15 @@ def test_what_remains_is_the_state_of_what_the_store_took() -> None:
 
 def test_before_anything_was_written_there_is_no_checkpoint() -> None:
     assert kept(None).remains().base is None
+
+
+def test_inputs_are_kept_until_a_checkpoint_has_taken_them_in() -> None:
+    """C5, C12."""
+    book = kept(ASKED.model_copy(update={"taken": 2}))
+    book.inputs.update({"c": b"three", "d": b"four"})
+    before = book.remains()
+    book.taken(written(5, 1), ASKED.model_copy(update={"taken": 3}))
+    after = book.remains()
+
+    assert (before.taken, before.inputs) == (2, {"c": b"three", "d": b"four"})
+    assert (after.taken, after.inputs) == (3, {"d": b"four"})

@@ -50,8 +50,8 @@ class CutOff(MemoryRunStore):
     async def append(self, grip: Grip, append: Append) -> Any:
         return await self._cut(lambda: MemoryRunStore.append(self, grip, append))
 
-    async def seal(self, grip: Grip, append: Append, seal: bytes, *, stop_seen: bool) -> Any:
-        return await self._cut(lambda: MemoryRunStore.seal(self, grip, append, seal, stop_seen=stop_seen))
+    async def seal(self, grip: Grip, append: Append, seal: bytes, **seen: Any) -> Any:
+        return await self._cut(lambda: MemoryRunStore.seal(self, grip, append, seal, **seen))
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Any:
         return await self._cut(lambda: MemoryRunStore.finish(self, grip, append, status, retention_ms))

@@ -16,7 +16,7 @@ from protocol.json import JsonObject
 from protocol.turn import RunStatus
 
 TURNS = Path(__file__).parents[1] / "golden" / "turns"
-LOGS = {path.name.split(".")[0]: path for path in sorted(TURNS.glob("*.frames.jsonl"))}
+LOGS = {path.name.split(".")[0]: path for path in sorted(TURNS.parent.glob("*/*.frames.jsonl"))}
 NO_ANSWER: Frame = {"type": "error", "errorText": "The run ended without an answer."}
 
 TEXTS = st.fixed_dictionaries({"type": st.just("text"), "text": st.text(), "state": st.just("done")})

@@ -11,6 +11,7 @@ const HANDLE = { "x-workflow-run-id": "run.h1" };
 /** A network with one open stream that the test writes to, and a `stop` that answers as told. */
 class OpenStream {
   asked = [];
+  said = [];
   timers = [];
   isOnline = true;
   now = () => 0;
@@ -37,8 +38,14 @@ class OpenStream {
     due.forEach((timer) => timer.call());
   }
 
-  async fetch(path, { method, signal }) {
+  async fetch(path, { method, signal, body }) {
     this.asked.push(`${method} ${path}`);
+    if (path.endsWith("/input")) {
+      this.said.push(body);
+      const status = this.stopStatuses.shift();
+      if (status === 0) throw new TypeError("fetch failed");
+      return new Response("{}", { status });
+    }
     if (path.endsWith("/stop")) {
       const status = this.stopStatuses.shift();
       if (status === 0) throw new TypeError("fetch failed");
@@ -186,5 +193,16 @@ test("A bare cut while offline waits for the network and not for a timer", async
   await everythingDue();
 
   assert.deepEqual(network.asked, ["POST /api/chat", `GET /api/chat/run.h1/stream?startIndex=${SHOWN}`]);
+  run.detach();
+});
+
+test("What a person says is sent once, and the caller learns whether it arrived", async () => {
+  const network = new OpenStream([200, 409, 0]);
+  const { run } = await running(network);
+  const input = { type: "approve", approvalId: "c1.0" };
+
+  assert.deepEqual([await run.say(input), await run.say(input), await run.say(input)], [true, false, false]);
+  assert.equal(network.asked.at(-1), "POST /api/chat/run.h1/input");
+  assert.deepEqual(network.said.map((body) => JSON.parse(body)), [input, input, input]);
   run.detach();
 });

@@ -10,6 +10,7 @@ from dispatch.switch import ON
 from dispatch.temporal import Workflows
 from dispatch.watch import MemorySwitch, SwitchWatch
 from protocol.log import Pushed
+from providers.script import Script
 from tests.rig import Rig
 from tests.workflow.durable import script_of
 from workflows.connection import connect
@@ -20,7 +21,15 @@ SCRIPT = script_of(2)
 class Bench:
     """A dispatcher over a rig, and what it decided."""
 
-    def __init__(self, rig: Rig, workflows: Workflows, *, switch: str = "on", run_ms: int = 86_400_000) -> None:
+    def __init__(
+        self,
+        rig: Rig,
+        workflows: Workflows,
+        *,
+        switch: str = "on",
+        run_ms: int = 86_400_000,
+        script: Script = SCRIPT,
+    ) -> None:
         self.decisions: list[Decision] = []
         self.stored = MemorySwitch(switch)
         self.changed = asyncio.Event()
@@ -36,8 +45,8 @@ class Bench:
                     clock=rig.clock,
                     run_ms=lambda _: run_ms,
                 ),
-                runner=rig.runner(SCRIPT),
-                memory_runner=rig.runner(SCRIPT),
+                runner=rig.runner(script),
+                memory_runner=rig.runner(script),
                 on_decision=self.decisions.append,
             )
         )

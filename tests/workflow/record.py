@@ -32,6 +32,7 @@ CASES: Final[dict[str, list[SliceResult | Exception]]] = {
     "exhausted": [HANDED_OVER, SliceResult(outcome="exhausted")],
     "failed_for_good": [TurnkeepError("not_configured", "")],
     "continued_as_new": [HANDED_OVER, BUSY],
+    "parked": [SliceResult(outcome="parked", wait_ms=1), HANDED_OVER],
 }
 
 

@@ -43,7 +43,7 @@ def _fold_parts(parts: Parts, frame: Frame) -> Parts:
             return _fold_tool(parts, frame, verb)
         case ("data", _, _) if not frame.get("transient"):
             return _fold_data(parts, frame)
-        case ("source", _, _):
+        case ("source", _, _) | ("steering", _, "message"):
             return [*parts, frame]
         case ("start", _, "step"):
             return [*parts, {"type": "step-start"}]
@@ -64,6 +64,8 @@ def _fold_text(parts: Parts, frame: Frame, kind: str, verb: str) -> Parts:
 
 
 def _fold_tool(parts: Parts, frame: Frame, verb: str) -> Parts:
+    if verb == "approval-response":
+        return _fold_response(parts, frame)
     call = frame["toolCallId"]
     changes: dict[str, Any]
     match verb:
@@ -72,6 +74,10 @@ def _fold_tool(parts: Parts, frame: Frame, verb: str) -> Parts:
             return [*parts, named | {"state": "input-streaming"}]
         case "input-available":
             changes = {"state": "input-available", "input": frame["input"]}
+        case "approval-request":
+            changes = {"state": "approval-requested", "approval": {"id": frame["approvalId"]}}
+        case "output-denied":
+            changes = {"state": "output-denied"}
         case "output-available":
             changes = {"state": "output-available", "output": frame["output"]}
         case "output-error":
@@ -79,6 +85,13 @@ def _fold_tool(parts: Parts, frame: Frame, verb: str) -> Parts:
         case _:
             return parts  # input is shown when it is whole: half of a JSON text has no one reading
     return _replace(parts, _last(parts, lambda part: part.get("toolCallId") == call), changes)
+
+
+def _fold_response(parts: Parts, frame: Frame) -> Parts:
+    asked = frame["approvalId"]
+    at = _last(parts, lambda part: (part.get("approval") or {}).get("id") == asked)
+    approval = {"id": asked} | {key: frame[key] for key in ("approved", "reason") if key in frame}
+    return _replace(parts, at, {"state": "approval-responded", "approval": approval})
 
 
 def _fold_data(parts: Parts, frame: Frame) -> Parts:
