@@ -5,7 +5,7 @@ an executor that was paused finds out by itself, before it acts, that another ma
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Refusal
@@ -63,10 +63,17 @@ class Hold:
             self._renewed_ms, self._slept = begun, False
         return reply
 
-    async def sure(self) -> None:
-        """See that the run is still ours (C14). Raises LostClaim or StoreUnavailable."""
+    async def sure(self, mend: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Before an effect outside of the store: see that nobody else can have the run (C14).
+
+        Returns at once while the lease runs. `mend` puts back a run that the store lost; without it such a run is lost.
+        Raises LostClaim or StoreUnavailable.
+        """
         while self.past:
-            if isinstance(await patiently(self._parts, self.renew), Refusal):
+            reply = await patiently(self._parts, self.renew)
+            if reply is Refusal.MISSING and mend is not None:
+                await mend()
+            elif isinstance(reply, Refusal):
                 raise LostClaim
 
     @asynccontextmanager

@@ -138,16 +138,8 @@ class FrameWriter:
         self._kept.inputs.update(inputs)
 
     async def sure(self) -> None:
-        """Before an effect outside of the store: see that nobody else can have the run (C14).
-
-        Returns at once while the lease runs. Raises LostClaim or StoreUnavailable.
-        """
-        while self._hold.past:
-            reply = await patiently(self._parts, self._hold.renew)
-            if reply is Refusal.MISSING:
-                await self.mend()
-            elif isinstance(reply, Refusal):
-                raise LostClaim
+        """As the hold's, and what the store lost is put back. Raises LostClaim or StoreUnavailable."""
+        await self._hold.sure(self.mend)
 
     def _piece(self, frames: tuple[Frame, ...]) -> _Piece:
         try:

@@ -22,6 +22,7 @@ from protocol.turn import SliceResult
 from providers.script import Script, parse_script
 from records.records import Records
 from records.values import Begun, Key, Span, TurnBegin
+from runner.parts import no_fault
 from runner.port import Job
 from tests.rig import RUN_ID, Rig, StillClock
 
@@ -138,22 +139,28 @@ async def test_cut_off_twice_in_one_step_each_withdrawal_is_shown_once() -> None
     assert (kinds.count("start-step"), kinds.count("reset-step"), kinds.count("data-recovering")) == (1, 2, 2)
 
 
+async def cut_off_when_asked(records: Records, script: Script) -> Rig:
+    """A run whose executor died right after the intents of its tools were committed, its lease over."""
+    clock = StillClock()
+    rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
+
+    async def die_when_asked(point: str) -> None:
+        if point == "boundary:asked":
+            raise LostClaim
+
+    rig.fault = die_when_asked
+    await rig.begin(script.input)
+    await one_attempt(rig, script, 1)
+    rig.fault = no_fault
+    clock.now += rig.settings.lease_ms + 1
+    return rig
+
+
 async def test_an_asked_step_is_neither_asked_again_nor_reset() -> None:
     """C1 [L9]: after the boundary only the missing outputs are appended, and a call that must not be repeated is not."""
     script = parse_script((TURNS / "parallel_tools.jsonl").read_text())
     async with await Records.in_memory() as records:
-        clock = StillClock()
-        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
-
-        async def die_when_asked(point: str) -> None:
-            if point == "boundary:asked":
-                raise LostClaim
-
-        rig.fault = die_when_asked
-        await rig.begin(script.input)
-        await one_attempt(rig, script, 1)
-        rig.fault = lambda _: asyncio.sleep(0)
-        clock.now += rig.settings.lease_ms + 1
+        rig = await cut_off_when_asked(records, script)
         await one_attempt(rig, script, 2)
         frames = await check(rig, records)
 
@@ -167,18 +174,7 @@ async def test_what_a_dead_attempt_started_is_never_told_as_not_run() -> None:
     """LAW-P3: a stop that meets a resumed step repeats no call, and does not know what became of those under way."""
     script = parse_script((TURNS / "parallel_tools.jsonl").read_text())
     async with await Records.in_memory() as records:
-        clock = StillClock()
-        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
-
-        async def die_when_asked(point: str) -> None:
-            if point == "boundary:asked":
-                raise LostClaim
-
-        rig.fault = die_when_asked
-        await rig.begin(script.input)
-        await one_attempt(rig, script, 1)
-        rig.fault = lambda _: asyncio.sleep(0)
-        clock.now += rig.settings.lease_ms + 1
+        rig = await cut_off_when_asked(records, script)
         await rig.store.stop(RUN_ID)
         await one_attempt(rig, script, 2)
         frames = await check(rig, records)
