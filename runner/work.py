@@ -1,8 +1,7 @@
 """What runs beside a turn: the model call, the tools, the lease, the timers. All of it speaks through the mailbox."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +71,13 @@ class Work:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def call_model(work: Work, events: AsyncGenerator[ModelEvent]) -> None:
+async def call_model(work: Work, events: AsyncIterator[ModelEvent]) -> None:
     """One model call, event by event. However it fails, the turn is told in one way."""
     ended = False
     try:
-        async with aclosing(events):
-            async for event in events:
-                ended = isinstance(event, Stopped)
-                work.tell(FromModel(event))
+        async for event in events:
+            ended = isinstance(event, Stopped)
+            work.tell(FromModel(event))
     except OverBudget:
         work.tell(NoBudget())
     except ProviderError as error:
