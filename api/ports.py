@@ -127,6 +127,7 @@ class Operations:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     metrics: Callable[[], bytes] = bytes  # Prometheus text
     smoke: Callable[[Transport], Awaitable[JsonObject]] = no_smoke
+    budget_micro_usd: int = 0  # of a day, as it is told
     meter: Meter = field(default_factory=Uncounted)
 
 

@@ -124,5 +124,6 @@ def _operations(core: Core, workflows: Workflows, smoke: Smoke) -> Operations:
         },
         metrics=core.metrics.exposition,
         smoke=smoke,
+        budget_micro_usd=core.settings.budget_micro_usd,
         meter=HttpMeter(core.metrics),
     )

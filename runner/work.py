@@ -40,11 +40,11 @@ class Work:
         self.mailbox.put_nowait(event)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._start(work)
+        _ = self._task(work)
 
     def ask(self, call: Coroutine[Any, Any, None]) -> None:
         """Start the turn's model call, of which there is one at a time."""
-        self._call = self._start(call)
+        self._call = self._task(call)
 
     async def end_call(self) -> None:
         """No model call goes on behind the end of its turn."""
@@ -52,7 +52,7 @@ class Work:
             self._call.cancel()
             await asyncio.wait({self._call}, timeout=CLOSING_SECONDS)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+    def _task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -62,7 +62,7 @@ async def test_over_budget_the_run_is_handed_off_before_its_first_call(records: 
     assert run is not None
     assert (run.status, run.kind) == ("completed", "budget")
     assert await bill(records) == ()
-    assert await rig.begin("Again.", run_id=RUN_ID.replace("1", "2"))
+    await rig.begin("Again.", run_id=RUN_ID.replace("1", "2"))
 
 
 async def test_a_turn_that_runs_out_of_budget_keeps_what_it_has(records: Records) -> None:
