@@ -144,8 +144,8 @@ class _Tally:
                 self._got += max(1, len(text.encode("utf-8", "surrogatepass")))
             case Metered(usage=usage):
                 self._told = usage
-            case Stopped(usage=usage):
-                self._told, self._final = usage, usage.total > 0
+            case Stopped(usage=usage) if usage.total:
+                self._told, self._final = usage, True
             case _:
                 pass
 

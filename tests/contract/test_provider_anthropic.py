@@ -7,7 +7,7 @@ import pytest
 
 from protocol.errors import ErrorKind
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, Stopped, TextDelta, ToolInputDelta
+from protocol.model import BlockEnded, Metered, Stopped, TextDelta, ToolInputDelta, Usage
 from providers.anthropic import AnthropicProvider
 from tests.contract.providers import anthropic_at, outcome, request, user
 from tests.fakes import anthropic_upstream as wire
@@ -178,3 +178,15 @@ async def test_an_unanswered_call_is_refused(upstream: Upstream, provider: Anthr
     _, error = await outcome(provider, request(user("Find it"), asked, user("And?")))
     assert error is not None
     assert error.kind == "invalid"
+
+
+async def test_what_the_call_has_used_is_told_before_its_end(upstream: Upstream, provider: AnthropicProvider) -> None:
+    """M6, FR63: the input with the first event, so that a call which is cut later is billed for it."""
+    upstream.replies.append(Reply([wire.body(HELLO)]))
+
+    events = [event async for event in provider.stream(request())]
+
+    first = Usage(input_tokens=10, cache_write_tokens=3, cache_read_tokens=4, output_tokens=1)
+    last = first.model_copy(update={"output_tokens": 9})
+    assert events[0] == Metered(first)
+    assert [event.usage for event in events if isinstance(event, Metered | Stopped)] == [first, last, last]

@@ -101,15 +101,17 @@ async def test_a_call_that_is_cut_in_the_middle_is_billed(records: Records, kind
     assert await cost_of_message(rig) == [total.micro_usd]
 
 
-async def test_a_call_that_does_not_say_what_it_used_is_not_free(records: Records) -> None:
-    """FR63: some gateways never say."""
-    rig = house(records, Talker(words=WORDS, used=Usage()))
+@pytest.mark.parametrize("metered", [None, Usage(input_tokens=30)])
+async def test_a_call_that_does_not_say_what_it_used_is_not_free(records: Records, metered: Usage | None) -> None:
+    """FR63: some gateways never say, or not at the end."""
+    rig = house(records, Talker(words=WORDS, used=Usage(), metered=metered))
     await rig.begin("Talk.")
 
     await attempt(rig)
 
     (total,) = await bill(records)
     assert (total.estimated, total.usage.output_tokens) == (1, SPOKEN)
+    assert total.usage.input_tokens == 30 if metered else total.usage.input_tokens > 30
 
 
 @pytest.mark.parametrize(
