@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 
 from engine.fold import fold
 from engine.settle import OVER_BUDGET
+from frames.replay import frames_of
 from protocol.checkpoint import Message
 from protocol.turn import TurnInput
 from providers.script import parse_script
@@ -74,14 +76,17 @@ async def test_a_turn_that_runs_out_of_budget_keeps_what_it_has(records: Records
     (result,) = await rig.run(SEND)
 
     assert (result.status, len(rig.outside.effects)) == ("completed", 1)
-    message = Message(id="")
-    for frame in await rig.frames():
-        message = fold(message, frame)
+    message = reduce(fold, await rig.frames(), Message(id=""))
     (stored,) = [one for one in await said(records) if one.role == "assistant"]
     assert stored.parts == message.parts
     assert [part["type"] for part in message.parts] == [
         "step-start", "text", "dynamic-tool", "step-start", "data-handoff", "data-usage",
     ]  # fmt: skip
+    replayed = frames_of(message, status="completed", kind="budget")  # as its readers get it when the log is gone
+    assert (reduce(fold, replayed, Message(id="")), replayed[-1]) == (
+        message,
+        {"type": "finish", "finishReason": "stop"},
+    )
     assert (stored.cost_micro_usd, [one.micro_usd for one in await bill(records)]) == (1_000, [1_000])
 
 
