@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import Executable, text
 from sqlalchemy.exc import StatementError
@@ -126,3 +128,20 @@ async def test_a_server_that_was_restarted_is_found_again(postgresql: str) -> No
         await other.close()
 
         assert await records.conversations("nobody's", "nobody") == ()
+
+
+async def test_a_file_is_opened_as_often_as_it_ever_will_be_with_the_first_query(tmp_path: Path) -> None:
+    """Else a process that is asked more at once, some day, would seem to lose files."""
+
+    def files() -> int:
+        return sum(file.path.startswith(str(tmp_path)) for file in psutil.Process().open_files())
+
+    address = f"sqlite:///{tmp_path}/records.sqlite3"
+    await migrate.upgrade(address)
+    async with Records(address) as records:
+        await records.run("r1")
+        await records.running("r1", "inline", 0)
+        first = files()
+        await asyncio.gather(*(records.run("r1") for _ in range(50)))
+
+        assert files() == first
