@@ -15,6 +15,7 @@ from app.main import serve
 from app.process import run_process
 from app.settings import Settings
 from app.worker import work
+from tests.crash.alone import command
 from tests.crash.composition import composition
 from tests.crash.points import announce
 
@@ -38,7 +39,8 @@ def run_worker(child: Child) -> None:
 
     async def main() -> None:
         _count_when_asked(child)
-        await work(settings, ready, compose=composition(child.folder, child.bug))
+        alone = command(child.folder, child.bug, child.environment)
+        await work(settings, ready, compose=composition(child.folder, child.bug), alone=alone)
 
     run_process(child.name, settings, main())
     os._exit(0)

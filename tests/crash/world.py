@@ -41,6 +41,7 @@ VALKEY_LINE: Final = "valkey"
 LEASE_MS: Final = 1_000
 HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
 SLICE_MS: Final = 100  # every closed boundary hands over
+SOAK_SLICE_MS: Final = 15_000
 _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(["tests.crash.processes"])
 
@@ -58,12 +59,15 @@ class Held:
 class World:
     """The servers and processes of one suite run. Made by `world`."""
 
-    def __init__(self, folder: Path, valkey: Server, temporal: TemporalServer, *, bug: str) -> None:
+    def __init__(self, folder: Path, valkey: Server, temporal: TemporalServer, *, bug: str, soaking: bool) -> None:
         self.folder = folder
         self.plans = Plans(folder)
         self.valkey = valkey
         self.temporal = temporal
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
+        self._redis_url = f"unix://{valkey.address.path if soaking else folder / VALKEY_LINE}"
+        self._temporal_address = temporal.address if soaking else f"127.0.0.1:{self.temporal_port}"
+        self._slice_ms = SOAK_SLICE_MS if soaking else SLICE_MS
         self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
         self.client = Client(valkey.address)
@@ -204,14 +208,14 @@ class World:
         environment = {
             "CHAT_STREAM_RESUME_SECRET": self.secret,
             "INTERNAL_API_TOKEN": self.secret,
-            "CHAT_TURN_SLICE_ELAPSED_MS": str(SLICE_MS),
+            "CHAT_TURN_SLICE_ELAPSED_MS": str(self._slice_ms),
             "TURNKEEP_DATABASE_URL": self._database,
             "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
             "TURNKEEP_LEASE_MS": str(LEASE_MS),
-            "TURNKEEP_REDIS_URL": f"unix://{self.folder}/{VALKEY_LINE}",
+            "TURNKEEP_REDIS_URL": self._redis_url,
             "TURNKEEP_SCRIPTS": str(SCRIPTS),
             "TURNKEEP_STATE_DIR": str(self.folder),
-            "TURNKEEP_TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+            "TURNKEEP_TEMPORAL_ADDRESS": self._temporal_address,
         }
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
@@ -237,12 +241,17 @@ def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
 
 
 @asynccontextmanager
-async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2) -> AsyncIterator[World]:
-    """A world in a folder, killed at the end."""
+async def world(
+    folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2, soaking: bool = False
+) -> AsyncIterator[World]:
+    """A world in a folder, killed at the end.
+
+    `soaking`: no lines in between, whose frames would all pass through this one process, and longer slices.
+    """
     with (
         running_server("valkey", append_only=True) as valkey,
         temporal_server(folder) as temporal,
-        World(folder, valkey, temporal, bug=bug) as made,
+        World(folder, valkey, temporal, bug=bug, soaking=soaking) as made,
     ):
         server = await asyncio.start_unix_server(made.hear, made.plans.socket)
         async with (
