@@ -78,6 +78,7 @@ class Soak:
     kills: int = 0
     wrong: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    under_way: dict[str, Turn] = field(default_factory=dict)
     memory: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SPARED})
 
     async def run(self, seconds: float) -> None:
@@ -89,13 +90,15 @@ class Soak:
         # They end by themselves: a kill that is cut short would leave a server dead.
         await asyncio.gather(self._kill(until), self._sample(until))
         ended, unended = await asyncio.wait(lanes, timeout=DRAIN_SECONDS)
+        standing = [_standing(turn) for turn in self.under_way.values()]
+        self.wrong += standing
         for lane in unended:
             lane.cancel()
         await asyncio.gather(*unended, return_exceptions=True)
         for lane in ended:
             lane.result()
         self._judge("turns without an end for their readers", "0", len(unended), good=not unended)
-        self._judge("violations", "0", len(self.wrong), good=not self.wrong)
+        self._judge("other violations", "0", len(self.wrong) - len(standing), good=len(self.wrong) == len(standing))
         await self._compare(before, seconds)
 
     def _judge(self, what: str, wanted: str, seen: object, *, good: bool) -> None:
@@ -116,13 +119,15 @@ class Soak:
 
     async def _turn(self) -> None:
         turn = self._made()
+        self.under_way[turn.run_id] = turn
         await turn.read()
         self.turns += 1
         if turn.lost or turn.readers[0].memory:  # on the memory log of its process, which promises nothing beyond it
             self.in_memory += 1
             self.lost += turn.lost
-        elif found := await violations(turn):
-            self.wrong += found
+        else:
+            self.wrong += await violations(turn)
+        del self.under_way[turn.run_id]
 
     async def _kill(self, until: float) -> None:
         while time.monotonic() < until:
@@ -163,7 +168,8 @@ class Soak:
             self._judge(f"{name}: tasks", f"at most {was.tasks}", now.tasks, good=now.tasks <= was.tasks)
             self._judge(f"{name}: files and sockets", f"at most {was.files}", now.files, good=now.files <= was.files)
         for name, grown in self.growth.items():
-            told = f"{grown / 1e6:+.2f} ({self.memory[name][-1] / 1e6:.0f} MB at the end)"
+            minutes = " ".join(f"{size / 1e6:.1f}" for size in self.memory[name][:: int(60 / SAMPLE_SECONDS)])
+            told = f"{grown / 1e6:+.2f}; minute by minute {minutes} MB"
             good = grown < GROWTH_BYTES or seconds < LONG_ENOUGH_SECONDS
             self._judge(f"{name}: memory, second half", "< 1 MB a minute", told, good=good)
 
@@ -173,6 +179,13 @@ class Soak:
         return {
             name: _slope(samples[len(samples) // 2 :]) * 60 / SAMPLE_SECONDS for name, samples in self.memory.items()
         }
+
+
+def _standing(turn: Turn) -> str:
+    """Where a turn without an end stands."""
+    first, second = turn.readers
+    read = f"{len(first.frames)} and {len(second.frames)} frames"
+    return f"P1: no end of {turn.run_id} after {read}, refused {first.refused!r} and {second.refused!r}"
 
 
 def _slope(samples: list[int]) -> float:
