@@ -15,12 +15,6 @@ KILLS: Final[tuple[Hit, ...]] = (
 )  # fmt: skip
 SERVERS: Final = ("valkey", "temporal", "valkey-line", "temporal-line")  # under every turn there is
 TURNS: Final = ("text", "tools", "steps", "stop")
-# Not kept yet, and said so in docs/reliability.md: kills at these places are left out unless they are named.
-NOT_YET: Final = {
-    # The sweeper's list is the unfinished rows; between the commit of the answer and `finish` a run is not among them.
-    ("inline", "stored"),
-    ("inline", "finish.before"),
-}
 IN_API: Final = ("open.before", "open.after")
 TOGETHER: Final = 16  # turns under one kill, each at a place of its own
 TRIES: Final = 4
@@ -89,8 +83,6 @@ class Queue:
 
 
 def _makes_sense(hit: Hit, place: Place) -> bool:
-    if (hit, place.point) in NOT_YET:
-        return False
     if place.point.startswith("release"):
         return hit != "inline"  # a turn in the API process has no slices
     # A turn that stands here is not dispatched yet, and whoever opened it waits for the store but a moment: let go, it runs
