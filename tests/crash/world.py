@@ -13,7 +13,7 @@ import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -29,8 +29,9 @@ from resp.client import Client
 from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
 from tests.crash.line import Line, tcp_line, unix_line
-from tests.crash.points import Plans
-from tests.crash.processes import Child, run_api, run_worker
+from tests.crash.points import Place, Plans
+from tests.crash.processes import Child, run_api, run_supervisor, run_worker
+from tests.postgresql import PostgreSQLServer, running_postgresql
 from tests.servers import Server, running_server
 from tests.temporal import TemporalServer, temporal_server
 from workflows.connection import connect
@@ -56,13 +57,16 @@ class Held:
 
 
 class World:
-    """The servers and processes of one suite run. Made by `world`."""
+    """The servers and processes of one suite run. Made by `world`. With `postgresql` its workers have supervisors."""
 
-    def __init__(self, folder: Path, valkey: Server, temporal: TemporalServer, *, bug: str) -> None:
+    def __init__(
+        self, folder: Path, valkey: Server, temporal: TemporalServer, postgresql: PostgreSQLServer | None, *, bug: str
+    ) -> None:
         self.folder = folder
         self.plans = Plans(folder)
         self.valkey = valkey
         self.temporal = temporal
+        self.postgresql = postgresql
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
         self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
@@ -70,16 +74,19 @@ class World:
         self.addresses: dict[str, str] = {}  # of the APIs
         self._bug = bug
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
+        self._pids: dict[str, int] = {}  # of those who work; their supervisors are the children then
+        self._leaving: list[BaseProcess] = []
         self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
         self._tasks: asyncio.Queue[int] = asyncio.Queue()
+        self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         # A server's process is tied to the thread that started it.
         self._starter = ThreadPoolExecutor(1)
 
     async def start(self, *, workers: int, apis: int) -> None:
         """Start all and return when they can be used."""
         await upgrade(self._database)
-        await self.durable()
+        await self.sync("always")
         for number in range(apis):
             port = free_port("127.0.0.1")
             self.addresses[f"api-{number}"] = f"http://127.0.0.1:{port}"
@@ -88,9 +95,9 @@ class World:
             self._spawn(self._child(f"worker-{number}"))
         await self.ready()
 
-    async def durable(self) -> None:
-        """Let Valkey answer for what is on disk only: what becomes of a store that went back is not this suite's to say."""
-        await self.ask("CONFIG", "SET", "appendfsync", "always")
+    async def sync(self, how: str) -> None:
+        """How soon Valkey brings to the disk what it has answered: "always" before it does."""
+        await self.ask("CONFIG", "SET", "appendfsync", how)
 
     async def ask(self, *command: str) -> Any:
         """Valkey's answer, as soon as it gives one."""
@@ -106,12 +113,10 @@ class World:
 
     def of(self, pid: int) -> str:
         """The process's name."""
-        return next(name for name, (_, process) in self._children.items() if process.pid == pid)
+        return next((name for name, known in self._pids.items() if known == pid), "")
 
     def pid(self, name: str) -> int:
-        process = self._children[name][1]
-        assert process.pid is not None
-        return process.pid
+        return self._pids[name]
 
     def names(self, role: str) -> list[str]:
         """The processes of a role, "worker" or "api"."""
@@ -120,9 +125,20 @@ class World:
     def kill(self, name: str) -> None:
         """As a crash does it, and start another in its place. Does not wait for that."""
         child, process = self._children[name]
+        if self._supervised(child):
+            self._ready[name].clear()
+            os.kill(self.pid(name), signal.SIGKILL)
+            return
         process.kill()
         process.join()
         process.close()
+        self._spawn(child)
+
+    def ask_to_leave(self, name: str) -> None:
+        """As a deploy does it: another one takes its place, and it gets the time to end in good order."""
+        child, process = self._children[name]
+        process.terminate()
+        self._leaving.append(process)
         self._spawn(child)
 
     def pause(self, name: str) -> None:
@@ -131,12 +147,44 @@ class World:
     def go_on(self, name: str) -> None:
         os.kill(self.pid(name), signal.SIGCONT)
 
+    def blind(self, name: str) -> None:
+        """Let the worker's supervisor see nothing for a while."""
+        os.kill(self._children[name][1].pid or 0, signal.SIGSTOP)
+
+    async def see(self, name: str) -> None:
+        """Let it see again, and wait until it has given back what its dead worker held."""
+        self._gave[name].clear()
+        os.kill(self._children[name][1].pid or 0, signal.SIGCONT)
+        await self._gave[name].wait()
+
     async def kill_valkey(self, after: Callable[[], None]) -> None:
         """Kill it, do something while it is away, and start it on its data."""
         await self._in_thread(self.valkey.kill)
         after()
         await self._in_thread(self.valkey.start)
-        await self.durable()
+        await self.sync("always")
+
+    async def lose_tail(self, after: Callable[[], None]) -> bytes:
+        """The same, and what no disk had confirmed is gone. That is what is returned."""
+        lost = await self._in_thread(lambda: self.valkey.lose_tail(confirmed))
+        after()
+        await self._in_thread(self.valkey.start)
+        await self.sync("always")
+        return lost
+
+    async def empty_valkey(self, after: Callable[[], None]) -> None:
+        """The same, and everything is gone."""
+        await self._in_thread(self.valkey.empty)
+        after()
+        await self._in_thread(self.valkey.start)
+        await self.sync("always")
+
+    async def kill_database(self, after: Callable[[], None]) -> None:
+        """The same with the database."""
+        assert self.postgresql is not None
+        await self._in_thread(self.postgresql.kill)
+        after()
+        await self._in_thread(self.postgresql.start)
 
     async def kill_temporal(self, after: Callable[[], None]) -> None:
         """The same with Temporal."""
@@ -162,6 +210,21 @@ class World:
         names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
         await self.ask("DEL", *(name(run_id) for name in names))
 
+    async def length(self, run_id: str) -> int:
+        """How long the run's log is."""
+        return int(await self.ask("HGET", Keys().meta(run_id), "next") or 0)
+
+    async def attempt(self, run_id: str) -> int:
+        """Which attempt at its slice the server waits for."""
+        handle = (await connect(self.temporal.address)).get_workflow_handle(run_id)
+        pending = (await handle.describe()).raw_description.pending_activities
+        return pending[0].attempt if pending else 0
+
+    def stand_again(self, run_id: str, place: Place) -> None:
+        """Have the run stand once more, in a process that it was not in before."""
+        self._held.pop(run_id, None)
+        self.plans.again(run_id, place)
+
     async def closed(self, run_id: str) -> None:
         """Wait until the run's workflow is over."""
         await (await connect(self.temporal.address)).get_workflow_handle(run_id).result()
@@ -179,7 +242,7 @@ class World:
         return await self._tasks.get()
 
     def close(self) -> None:
-        for _, process in self._children.values():
+        for process in (*self._leaving, *(process for _, process in self._children.values())):
             process.kill()
             process.join()
         self._starter.shutdown()
@@ -192,12 +255,18 @@ class World:
             return
         if kind == "tasks":
             self._tasks.put_nowait(int(number))
-        elif await reader.read(1):
-            self._ready[name].set()
+        elif kind == "gave":
+            self._gave[name].set()
+        else:
+            self._pids[name] = int(number)
+            if await reader.read(1):
+                self._ready[name].set()
         writer.close()
 
     @property
     def _database(self) -> str:
+        if self.postgresql is not None:
+            return self.postgresql.address
         return f"sqlite+aiosqlite:///{self.folder}/records.sqlite3"
 
     def _child(self, name: str, port: int = 0) -> Child:
@@ -217,10 +286,13 @@ class World:
 
     def _spawn(self, child: Child) -> None:
         self._ready[child.name] = asyncio.Event()
-        target = run_api if child.port else run_worker
+        target = run_api if child.port else run_supervisor if self._supervised(child) else run_worker
         process = _FORK.Process(target=target, args=(child,), name=child.name, daemon=True)
         process.start()
         self._children[child.name] = (child, process)
+
+    def _supervised(self, child: Child) -> bool:
+        return self.postgresql is not None and not child.port
 
     async def _in_thread(self, work: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._starter, work)
@@ -236,13 +308,28 @@ def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
     return (switch | {"breaker": "closed"}).items() <= known.items()
 
 
+# The writes whose answers wait for the disk: claims and boundaries, seals, stops, inputs (S17).
+_CONFIRMED: Final = (b"$4\r\ngrip\r\n", b"$8\r\nreserved\r\n", b":seal\r\n", b"$4\r\nstop\r\n", b":inbox\r\n")
+_END: Final = b"$4\r\nEXEC\r\n"
+
+
+def confirmed(written: bytes) -> int:
+    """How much of an append-only file must have been on the disk: up to the end of the last write that waited for it."""
+    last = max(written.rfind(mark) for mark in _CONFIRMED)
+    end = written.find(_END, last)
+    return len(written) if end < 0 else end + len(_END)
+
+
 @asynccontextmanager
-async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2) -> AsyncIterator[World]:
-    """A world in a folder, killed at the end."""
+async def world(
+    folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2, guarded: bool = False
+) -> AsyncIterator[World]:
+    """A world in a folder, killed at the end. `guarded`: with PostgreSQL, and supervisors over the workers."""
     with (
         running_server("valkey", append_only=True) as valkey,
         temporal_server(folder) as temporal,
-        World(folder, valkey, temporal, bug=bug) as made,
+        running_postgresql() if guarded else nullcontext() as postgresql,
+        World(folder, valkey, temporal, postgresql, bug=bug) as made,
     ):
         server = await asyncio.start_unix_server(made.hear, made.plans.socket)
         async with (
