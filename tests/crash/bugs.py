@@ -123,8 +123,10 @@ class ByActivityId(Reclaim):
         with suppress(RPCError):
             description = await temporal.get_workflow_handle(run_id).describe()
             (pending,) = description.raw_description.pending_activities
-            names = {"workflow_id": run_id, "run_id": None, "activity_id": pending.activity_id}
-            await temporal.get_async_activity_handle(**names).fail(RuntimeError("worker died"))
+            handle = temporal.get_async_activity_handle(
+                workflow_id=run_id, run_id=None, activity_id=pending.activity_id
+            )
+            await handle.fail(RuntimeError("worker died"))
 
 
 @asynccontextmanager

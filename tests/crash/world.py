@@ -11,41 +11,36 @@ import os
 import secrets
 import signal
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 import psutil
 
 from app.stack.ports import free_port
-from protocol.errors import StoreUnavailable
 from records.migrate import upgrade
-from resp.client import Client
 from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
 from tests.crash.line import Line, tcp_line, unix_line
 from tests.crash.points import Place, Plans
 from tests.crash.processes import Child, run_api, run_supervisor, run_worker
+from tests.crash.servers import LOOK_SECONDS, Servers
 from tests.postgresql import PostgreSQLServer, running_postgresql
 from tests.servers import Server, running_server
 from tests.temporal import TemporalServer, temporal_server
 from workflows.connection import connect
 
 READY_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.05
 VALKEY_LINE: Final = "valkey"
 LEASE_MS: Final = 1_000
 HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
 SLICE_MS: Final = 100  # every closed boundary hands over
 _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(["tests.crash.processes"])
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +51,18 @@ class Held:
     line: asyncio.StreamWriter
 
 
-class World:
+class World(Servers):
     """The servers and processes of one suite run. Made by `world`. With `postgresql` its workers have supervisors."""
 
     def __init__(
         self, folder: Path, valkey: Server, temporal: TemporalServer, postgresql: PostgreSQLServer | None, *, bug: str
     ) -> None:
+        super().__init__(valkey, temporal, postgresql)
         self.folder = folder
         self.plans = Plans(folder)
-        self.valkey = valkey
-        self.temporal = temporal
-        self.postgresql = postgresql
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
         self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
-        self.client = Client(valkey.address)
         self.addresses: dict[str, str] = {}  # of the APIs
         self._bug = bug
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
@@ -80,8 +72,6 @@ class World:
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
         self._tasks: asyncio.Queue[int] = asyncio.Queue()
         self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        # A server's process is tied to the thread that started it.
-        self._starter = ThreadPoolExecutor(1)
 
     async def start(self, *, workers: int, apis: int) -> None:
         """Start all and return when they can be used."""
@@ -94,18 +84,6 @@ class World:
         for number in range(workers):
             self._spawn(self._child(f"worker-{number}"))
         await self.ready()
-
-    async def sync(self, how: str) -> None:
-        """How soon Valkey brings to the disk what it has answered: "always" before it does."""
-        await self.ask("CONFIG", "SET", "appendfsync", how)
-
-    async def ask(self, *command: str) -> Any:
-        """Valkey's answer, as soon as it gives one."""
-        while True:
-            try:
-                return await self.client.execute(*command)
-            except StoreUnavailable:
-                await asyncio.sleep(LOOK_SECONDS)
 
     async def ready(self) -> None:
         """Wait until every process can be used again."""
@@ -156,41 +134,6 @@ class World:
         self._gave[name].clear()
         os.kill(self._children[name][1].pid or 0, signal.SIGCONT)
         await self._gave[name].wait()
-
-    async def kill_valkey(self, after: Callable[[], None]) -> None:
-        """Kill it, do something while it is away, and start it on its data."""
-        await self._in_thread(self.valkey.kill)
-        after()
-        await self._in_thread(self.valkey.start)
-        await self.sync("always")
-
-    async def lose_tail(self, after: Callable[[], None]) -> bytes:
-        """The same, and what no disk had confirmed is gone. That is what is returned."""
-        lost = await self._in_thread(lambda: self.valkey.lose_tail(confirmed))
-        after()
-        await self._in_thread(self.valkey.start)
-        await self.sync("always")
-        return lost
-
-    async def empty_valkey(self, after: Callable[[], None]) -> None:
-        """The same, and everything is gone."""
-        await self._in_thread(self.valkey.empty)
-        after()
-        await self._in_thread(self.valkey.start)
-        await self.sync("always")
-
-    async def kill_database(self, after: Callable[[], None]) -> None:
-        """The same with the database."""
-        assert self.postgresql is not None
-        await self._in_thread(self.postgresql.kill)
-        after()
-        await self._in_thread(self.postgresql.start)
-
-    async def kill_temporal(self, after: Callable[[], None]) -> None:
-        """The same with Temporal."""
-        await self._in_thread(self.temporal.kill)
-        after()
-        await self._in_thread(self.temporal.start)
 
     async def switch(self, *, on: bool) -> None:
         """Set where turns run, and wait until every API process knows it and could start a workflow."""
@@ -245,7 +188,7 @@ class World:
         for process in (*self._leaving, *(process for _, process in self._children.values())):
             process.kill()
             process.join()
-        self._starter.shutdown()
+        super().close()
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
@@ -294,9 +237,6 @@ class World:
     def _supervised(self, child: Child) -> bool:
         return self.postgresql is not None and not child.port
 
-    async def _in_thread(self, work: Callable[[], Value]) -> Value:
-        return await asyncio.get_running_loop().run_in_executor(self._starter, work)
-
     def __enter__(self) -> Self:
         return self
 
@@ -306,18 +246,6 @@ class World:
 
 def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
     return (switch | {"breaker": "closed"}).items() <= known.items()
-
-
-# The writes whose answers wait for the disk: claims and boundaries, seals, stops, inputs (S17).
-_CONFIRMED: Final = (b"$4\r\ngrip\r\n", b"$8\r\nreserved\r\n", b":seal\r\n", b"$4\r\nstop\r\n", b":inbox\r\n")
-_END: Final = b"$4\r\nEXEC\r\n"
-
-
-def confirmed(written: bytes) -> int:
-    """How much of an append-only file must have been on the disk: up to the end of the last write that waited for it."""
-    last = max(written.rfind(mark) for mark in _CONFIRMED)
-    end = written.find(_END, last)
-    return len(written) if end < 0 else end + len(_END)
 
 
 @asynccontextmanager
