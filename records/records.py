@@ -5,6 +5,7 @@ answer (then a write may or may not have happened; every write may be repeated),
 Times are arguments, in milliseconds since the epoch.
 """
 
+from collections.abc import Collection
 from typing import Self
 
 from sqlalchemy.exc import IntegrityError
@@ -91,11 +92,15 @@ class Records:
         return await self._database.read(lambda connection: runs.active(connection, key))
 
     async def unfinished(self, older_than_ms: int, limit: int, past: Run | None = None) -> tuple[Run, ...]:
-        """Runs that have not ended and whose row did not change since `older_than_ms`, oldest first (C11).
+        """Runs that are not known to be finished and whose row did not change since `older_than_ms`, oldest first (C11).
 
         `past` is the last one of the page before.
         """
         return await self._database.read(lambda connection: runs.unfinished(connection, older_than_ms, limit, past))
+
+    async def finished(self, run_ids: Collection[str], now_ms: int) -> None:
+        """Note that these runs, which have ended, have nothing more to come: their logs have their ends, or are gone."""
+        await self._database.write(lambda connection: runs.finished(connection, run_ids, now_ms))
 
     async def runs(self, wanted: RunFilter, past: tuple[int, str] | None, limit: int) -> tuple[Run, ...]:
         """Runs of a tenant, whoever owns them, the newest first: for those who run the service.

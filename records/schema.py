@@ -65,11 +65,12 @@ runs = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),
+    Column("finished_ms", BigInteger),
     # Small however many runs there were: the sweeper reads it every few seconds.
     Index(
         "runs_unfinished",
         "updated_ms",
-        sqlite_where=text("ended_ms IS NULL"),
-        postgresql_where=text("ended_ms IS NULL"),
+        sqlite_where=text("finished_ms IS NULL"),
+        postgresql_where=text("finished_ms IS NULL"),
     ),
 )

@@ -35,7 +35,10 @@ class TurnBegin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run row. `sequence` is the user's message's, the answer takes the next one; `kind` says what failed."""
+    """A run row. `sequence` is the user's message's, the answer takes the next one; `kind` says what failed.
+
+    Ended is a run whose answer is stored, finished one whose log was seen to have its end, too.
+    """
 
     run_id: str
     tenant: str
@@ -52,6 +55,7 @@ class Run:
     created_ms: int
     updated_ms: int
     ended_ms: int | None
+    finished_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +93,12 @@ class NotFound:
     """No such conversation, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
 
 
-Beginning = Begun | Known | Busy | NotFound
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """This run id has begun before, for the same owner, with another message. Nothing was written."""
+
+
+Beginning = Begun | Known | Reused | Busy | NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

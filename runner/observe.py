@@ -37,7 +37,8 @@ class TurnObserver(Protocol):
     async def ended(self, run_id: str, known: Json, seal: Seal) -> None:
         """The turn has ended; what this raises is survived.
 
-        Called once, by the executor that appended `finish`, after it; where that executor dies at this very moment, not at all.
+        Called once, by the executor that appended `finish`, after it; where that executor dies at this very moment, not at all,
+        nor for a run of which no seal is left: what was known of it is gone with it.
         """
         ...
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -78,6 +78,14 @@ class Server:
         """As a power cut does it: of the append-only file only this much reached the disk."""
         self.kill()
         os.truncate(self._file(), size)
+
+    def lose_tail(self, keep: Callable[[bytes], int]) -> bytes:
+        """The same, where `keep` says of the whole file how much reached the disk. What did not."""
+        self.kill()
+        written = self._file().read_bytes()
+        kept = keep(written)
+        os.truncate(self._file(), kept)
+        return written[kept:]
 
     def empty(self) -> None:
         """Kill it, and its data with it."""

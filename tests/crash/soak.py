@@ -203,7 +203,7 @@ async def soak(seconds: float, seed: str, together: int) -> Soak:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with TemporaryDirectory(prefix="soak-") as folder:
         async with (
-            world(Path(folder), workers=3, apis=3, soaking=True) as made,
+            world(Path(folder), soaking=True) as made,
             httpx2.AsyncClient(timeout=60, limits=limits) as client,
         ):
             soaking = Soak(world=made, client=client, chance=random.Random(seed), together=together)
