@@ -134,7 +134,11 @@ class Soak:
             await asyncio.sleep(KILL_SECONDS)
             victims = [name for role in ("worker", "api") for name in self.world.names(role) if name not in SPARED]
             victim = self.chance.choice([*victims, *victims, "valkey", "temporal"])
-            await self.world.ready()
+            try:
+                await self.world.ready()
+            except TimeoutError:
+                self.wrong.append("a process that was killed did not come back")
+                return
             match victim:
                 case "valkey":
                     await self.world.kill_valkey(lambda: None)
