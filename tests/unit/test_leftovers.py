@@ -16,7 +16,7 @@ from records.records import Records
 from runner.drive import Drive
 from runner.kept import Kept
 from runner.writer import FrameWriter
-from tests.fakes.frame_source import turns
+from tests.fakes.frame_source import turns, until
 from tests.rig import Rig, StillClock
 from tests.unit.test_turn_limits import loop
 
@@ -53,7 +53,7 @@ async def test_a_turn_that_is_over_is_gone_without_a_garbage_collection() -> Non
 async def test_runs_that_have_ended_leave_nothing_in_the_hub() -> None:
     """LAW-P8"""
     store = MemoryRunStore(StillClock())
-    hub = Hub(store, round_seconds=3_600)
+    hub = Hub(store, round_seconds=0)
 
     async def read(run_id: str) -> None:
         viewer = await hub.attach(run_id, 0)
@@ -67,10 +67,9 @@ async def test_runs_that_have_ended_leave_nothing_in_the_hub() -> None:
         readers = [asyncio.create_task(read(run_id)) for _ in range(2)]
         await _end(store, run_id)
         await asyncio.gather(*readers)
-    await hub.tend()
+    await until(lambda: len(asyncio.all_tasks()) == 1)  # this one
 
     assert alive(WatchedRun, Viewer, Ring) == []
-    await hub.close()
 
 
 async def _end(store: MemoryRunStore, run_id: str) -> None:
