@@ -79,7 +79,7 @@ class Soak:
     wrong: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     under_way: dict[str, Turn] = field(default_factory=dict)
-    memory: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SPARED})
+    memory: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: {name: [] for name in SPARED})
 
     async def run(self, seconds: float) -> None:
         """Soak, drain, compare."""
@@ -151,7 +151,7 @@ class Soak:
     async def _sample(self, until: float) -> None:
         while time.monotonic() < until:
             for name in SPARED:
-                self.memory[name].append(self.world.usage(name).memory_info().rss)
+                self.memory[name].append((time.monotonic(), self.world.usage(name).memory_info().rss))
             await asyncio.sleep(SAMPLE_SECONDS)
 
     async def _holdings(self, name: str) -> Holdings:
@@ -172,7 +172,7 @@ class Soak:
             self._judge(f"{name}: tasks", f"at most {was.tasks}", now.tasks, good=now.tasks <= was.tasks)
             self._judge(f"{name}: files and sockets", f"at most {was.files}", now.files, good=now.files <= was.files)
         for name, grown in self.growth.items():
-            minutes = " ".join(f"{size / 1e6:.1f}" for size in self.memory[name][:: int(60 / SAMPLE_SECONDS)])
+            minutes = " ".join(f"{size / 1e6:.1f}" for size in _by_minute(self.memory[name]))
             told = f"{grown / 1e6:+.2f}; minute by minute {minutes} MB"
             good = grown < GROWTH_BYTES or seconds < LONG_ENOUGH_SECONDS
             self._judge(f"{name}: memory, second half", "< 1 MB a minute", told, good=good)
@@ -180,9 +180,7 @@ class Soak:
     @property
     def growth(self) -> dict[str, float]:
         """Bytes a minute of each spared process over the second half."""
-        return {
-            name: _slope(samples[len(samples) // 2 :]) * 60 / SAMPLE_SECONDS for name, samples in self.memory.items()
-        }
+        return {name: _slope(samples[len(samples) // 2 :]) * 60 for name, samples in self.memory.items()}
 
 
 def _standing(turn: Turn) -> str:
@@ -192,8 +190,15 @@ def _standing(turn: Turn) -> str:
     return f"P1: no end of {turn.run_id} after {read}, refused {first.refused!r} and {second.refused!r}"
 
 
-def _slope(samples: list[int]) -> float:
-    return statistics.linear_regression(range(len(samples)), samples).slope if len(samples) > 1 else 0.0
+def _slope(samples: list[tuple[float, int]]) -> float:
+    """How much a second it grows."""
+    return statistics.linear_regression(*zip(*samples, strict=True)).slope if len(samples) > 1 else 0.0
+
+
+def _by_minute(samples: list[tuple[float, int]]) -> list[int]:
+    """The size at each full minute."""
+    minutes = {int(when - samples[0][0]) // 60: size for when, size in reversed(samples)}
+    return [minutes[minute] for minute in sorted(minutes)]
 
 
 def _unfinished(database: Path) -> int:
