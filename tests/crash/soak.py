@@ -34,7 +34,8 @@ KILL_SECONDS: Final = 4.0
 SAMPLE_SECONDS: Final = 1.0
 TURN_SECONDS: Final = 60.0  # of an undisturbed turn
 DRAIN_SECONDS: Final = 120.0  # after the last turn began: its own time, and the bound within which every run ends
-REST_SECONDS: Final = 30.0  # for connections that nobody uses to be closed
+REST_SECONDS: Final = 20.0  # for connections that nobody uses to be closed
+RESTS: Final = 7  # samples: a server closes them after five seconds
 GROWTH_BYTES: Final = 1_000_000  # a minute, in the second half
 SHOWN: Final = 50
 LONG_ENOUGH_SECONDS: Final = 240  # for memory to say anything: before, caches and pools are still filling
@@ -46,9 +47,6 @@ class Holdings:
 
     tasks: int
     files: int
-
-    def within(self, other: "Holdings") -> bool:
-        return self.tasks <= other.tasks and self.files <= other.files
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,9 @@ class Soak:
 
     async def run(self, seconds: float) -> None:
         """Soak, drain, compare."""
-        await asyncio.gather(*(self._warm() for _ in range(self.together)))  # so that pools are as large as they get
-        before = {name: await self._holdings(name) for name in SPARED}
+        async with _client() as client:  # so that pools are as large as they get
+            await asyncio.gather(*(self._made(client).go_on(NEXT) for _ in range(self.together)))
+        before = await self._rested()
         until = time.monotonic() + seconds
         lanes = [asyncio.create_task(self._lane(number, until)) for number in range(self.together)]
         # They end by themselves: a kill that is cut short would leave a server dead.
@@ -104,12 +103,9 @@ class Soak:
     def _judge(self, what: str, wanted: str, seen: object, *, good: bool) -> None:
         self.verdicts.append(Verdict(what, wanted, str(seen), good))
 
-    async def _warm(self) -> None:
-        await self._made().go_on(NEXT)
-
-    def _made(self) -> Turn:
+    def _made(self, client: httpx2.AsyncClient) -> Turn:
         chance = random.Random(self.chance.getrandbits(64))
-        return Turn(case=TURN, world=self.world, client=self.client, chance=chance, planned=False)
+        return Turn(case=TURN, world=self.world, client=client, chance=chance, planned=False)
 
     async def _lane(self, number: int, until: float) -> None:
         """One turn after the other."""
@@ -118,7 +114,7 @@ class Soak:
             await self._turn()
 
     async def _turn(self) -> None:
-        turn = self._made()
+        turn = self._made(self.client)
         self.under_way[turn.run_id] = turn
         await turn.read()
         self.turns += 1
@@ -157,14 +153,19 @@ class Soak:
     async def _holdings(self, name: str) -> Holdings:
         return Holdings(await self.world.tasks(name), self.world.usage(name).num_fds())
 
+    async def _rested(self) -> dict[str, Holdings]:
+        """What is held once it has not changed for a while."""
+        give_up = time.monotonic() + REST_SECONDS
+        seen: list[dict[str, Holdings]] = []
+        while True:
+            seen.append({name: await self._holdings(name) for name in SPARED})
+            if seen[-RESTS:].count(seen[-1]) == RESTS or time.monotonic() > give_up:
+                return seen[-1]
+            await asyncio.sleep(SAMPLE_SECONDS)
+
     async def _compare(self, before: dict[str, Holdings], seconds: float) -> None:
         await self.client.aclose()  # idle connections are ours, not theirs
-        give_up = time.monotonic() + REST_SECONDS
-        while True:
-            after = {name: await self._holdings(name) for name in SPARED}
-            if all(after[name].within(one) for name, one in before.items()) or time.monotonic() > give_up:
-                break
-            await asyncio.sleep(SAMPLE_SECONDS)
+        after = await self._rested()
         left = _unfinished(self.world.folder / "records.sqlite3")
         self._judge("runs without an end in the records", "0", left, good=not left)
         for name, was in before.items():
@@ -181,6 +182,10 @@ class Soak:
     def growth(self) -> dict[str, float]:
         """Bytes a minute of each spared process over the second half."""
         return {name: _slope(samples[len(samples) // 2 :]) * 60 for name, samples in self.memory.items()}
+
+
+def _client() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None))
 
 
 def _standing(turn: Turn) -> str:
@@ -209,11 +214,10 @@ def _unfinished(database: Path) -> int:
 
 async def soak(seconds: float, seed: str, together: int) -> Soak:
     """Soak a fresh world."""
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with TemporaryDirectory(prefix="soak-") as folder:
         async with (
             world(Path(folder), soaking=True) as made,
-            httpx2.AsyncClient(timeout=60, limits=limits) as client,
+            _client() as client,
         ):
             soaking = Soak(world=made, client=client, chance=random.Random(seed), together=together)
             await soaking.run(seconds)
