@@ -114,7 +114,7 @@ class Round:
             return {self._kind}
         if not under:
             return set()  # every turn went past its point: there is nobody to strike
-        several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
+        several = self._kind in ("worker", "inline", "leave", "supervised", "erase") and self._chance.random() < 0.5
         return set(under) if several else {under.most_common(1)[0][0]}
 
     async def _kill(self, victims: set[str], turns: Sequence[Turn], struck: list[Turn]) -> list[Turn]:
@@ -181,10 +181,11 @@ class Round:
         for turn, old, new in zip(over, before, after, strict=True):
             if new != old:
                 turn.wrong.append(f"C15: attempt {old} was at work and was failed for a dead one: now there is {new}")
-        for held in standing:
+        for turn, held in zip(struck, standing, strict=True):
             if held.done():
                 held.result().line.close()
             held.cancel()
+            self._world.let_pass(turn.run_id)
         let_go()
         return over
 
