@@ -65,7 +65,9 @@ class Round:
         with suppress(TimeoutError):  # a turn that is not there by then is not hit
             await asyncio.wait_for(standing, STANDING_SECONDS)
         stopping = [turn for turn in turns if turn.case.turn == "stop"]
-        before = [turn for turn in stopping if self._chance.random() < 0.5]
+        # A stop waits for the disk: made now it would bring everything there that is to be lost.
+        now = self._kind != "valkey-tail"
+        before = [turn for turn in stopping if now and self._chance.random() < 0.5]
         await asyncio.gather(*(turn.stop() for turn in before))
         victims = self._victims(turns)
         # A turn on the memory log is read from the process that has it, and can be taken over by none (C6).
