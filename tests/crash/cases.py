@@ -20,11 +20,12 @@ KILLS: Final[tuple[Hit, ...]] = get_args(Hit)[:-1]
 SERVERS: Final = ("valkey", "valkey-line", "valkey-tail", "valkey-empty", "temporal", "temporal-line", "database")
 # In a world with PostgreSQL, and supervisors over the workers; the others in one with SQLite, and workers alone.
 GUARDED: Final = ("supervised", "late", "database")
-# A round of these takes long: a run of which nothing is left has ended after 45 s, a supervised worker starts from scratch.
-SELDOM: Final = {"valkey-empty": 4, "late": 8, "supervised": 2}
+# These take long: a run of which nothing is left has ended after 45 s, a supervised worker starts from scratch.
+SELDOM: Final = {"valkey-tail": 3, "valkey-empty": 4, "late": 8, "supervised": 2}
 TURNS: Final = ("text", "tools", "steps", "stop")
 IN_API: Final = ("open.before", "open.after")
 TOGETHER: Final = 16  # turns under one kill, each at a place of its own
+FEW: Final = {"valkey-tail": 4}  # each boundary of another turn brings to the disk what the others have said
 TRIES: Final = 4
 
 
@@ -81,7 +82,8 @@ class Queue:
         if not hits:
             return []
         hit = self._chance.choices(hits, [len(self._left[hit]) for hit in hits])[0]
-        taken, self._left[hit] = self._left[hit][:TOGETHER], self._left[hit][TOGETHER:]
+        together = FEW.get(hit, TOGETHER)
+        taken, self._left[hit] = self._left[hit][:together], self._left[hit][together:]
         return taken
 
     def back(self, case: Case, tries: int) -> None:

@@ -65,7 +65,9 @@ class Round:
         with suppress(TimeoutError):  # a turn that is not there by then is not hit
             await asyncio.wait_for(standing, STANDING_SECONDS)
         stopping = [turn for turn in turns if turn.case.turn == "stop"]
-        before = [turn for turn in stopping if self._chance.random() < 0.5]
+        # A stop waits for the disk: made now it would bring everything there that is to be lost.
+        now = self._kind != "valkey-tail"
+        before = [turn for turn in stopping if now and self._chance.random() < 0.5]
         await asyncio.gather(*(turn.stop() for turn in before))
         victims = self._victims(turns)
         # A turn on the memory log is read from the process that has it, and can be taken over by none (C6).
@@ -114,7 +116,7 @@ class Round:
             return {self._kind}
         if not under:
             return set()  # every turn went past its point: there is nobody to strike
-        several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
+        several = self._kind in ("worker", "inline", "leave", "supervised", "erase") and self._chance.random() < 0.5
         return set(under) if several else {under.most_common(1)[0][0]}
 
     async def _kill(self, victims: set[str], turns: Sequence[Turn], struck: list[Turn]) -> list[Turn]:
@@ -181,10 +183,11 @@ class Round:
         for turn, old, new in zip(over, before, after, strict=True):
             if new != old:
                 turn.wrong.append(f"C15: attempt {old} was at work and was failed for a dead one: now there is {new}")
-        for held in standing:
+        for turn, held in zip(struck, standing, strict=True):
             if held.done():
                 held.result().line.close()
             held.cancel()
+            self._world.let_pass(turn.run_id)
         let_go()
         return over
 

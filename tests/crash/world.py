@@ -72,6 +72,7 @@ class World(Servers):
         self._leaving: list[BaseProcess] = []
         self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
+        self._passing: set[str] = set()  # runs that are held nowhere any more
         self._tasks: asyncio.Queue[int] = asyncio.Queue()
         self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
@@ -170,6 +171,13 @@ class World(Servers):
         self._held.pop(run_id, None)
         self.plans.again(run_id, place)
 
+    def let_pass(self, run_id: str) -> None:
+        """Whoever comes to its place from now on goes past it."""
+        self._passing.add(run_id)
+        waiting = self._held.pop(run_id, None)
+        while waiting is not None and not waiting.empty():
+            waiting.get_nowait().line.close()
+
     async def closed(self, run_id: str) -> None:
         """Wait until the run's workflow is over."""
         await (await connect(self.temporal.address)).get_workflow_handle(run_id).result()
@@ -195,14 +203,14 @@ class World(Servers):
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
         kind, name, number = (await reader.readline()).decode().split()
-        if kind == "held":
+        if kind == "held" and name not in self._passing:
             self._held[name].put_nowait(Held(int(number), writer))
             return
         if kind == "tasks":
             self._tasks.put_nowait(int(number))
         elif kind == "gave":
             self._gave[name].set()
-        else:
+        elif kind == "ready":
             self._pids[name] = int(number)
             if await reader.read(1):
                 self._ready[name].set()
