@@ -33,7 +33,7 @@ TURN: Final = Case(turn="long", hit="worker", place=Place(NOWHERE, 0))
 KILL_SECONDS: Final = 4.0
 SAMPLE_SECONDS: Final = 1.0
 TURN_SECONDS: Final = 60.0  # of an undisturbed turn
-DRAIN_SECONDS: Final = 120.0  # after the last turn began: its own time, and the bound within which every run ends
+DRAIN_SECONDS: Final = 110.0  # after the last turn began: its own time, and the bound within which every run ends
 REST_SECONDS: Final = 20.0  # for connections that nobody uses to be closed
 RESTS: Final = 7  # samples: a server closes them after five seconds
 GROWTH_BYTES: Final = 1_000_000  # a minute, in the second half
@@ -81,8 +81,10 @@ class Soak:
 
     async def run(self, seconds: float) -> None:
         """Soak, drain, compare."""
-        async with _client() as client:  # so that pools are as large as they get
-            await asyncio.gather(*(self._made(client).go_on(NEXT) for _ in range(self.together)))
+        async with _client() as client:  # on both transports, so that pools are as large as they get
+            for durable in (False, True):
+                await self.world.switch(on=durable)
+                await asyncio.gather(*(self._made(client).go_on(NEXT) for _ in range(self.together)))
         before = await self._rested()
         until = time.monotonic() + seconds
         lanes = [asyncio.create_task(self._lane(number, until)) for number in range(self.together)]
