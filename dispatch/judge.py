@@ -19,16 +19,12 @@ EXECUTED = ("open", "running", "sealed")  # states in which somebody should be a
 
 
 class Verdict(Enum):
-    """What follows. ADOPT goes where the switch says, ADOPT_HERE into this process, EXPIRE ends the run as timed out.
-
-    FINISH is for a run whose answer is stored: only its log lacks the end.
-    """
+    """What follows. ADOPT goes where the switch says, ADOPT_HERE into this process, EXPIRE ends the run as timed out."""
 
     LEAVE = "leave"
     ADOPT = "adopt"
     ADOPT_HERE = "adopt_here"
     EXPIRE = "expire"
-    FINISH = "finish"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,10 +132,17 @@ class Sweeper:
             await self._end_missing(run, standstill)
         elif view is not None and standstill is not None and self._due(standstill):
             standstill.judged_ms = self._now()
-            verdict = await self._judge(run, view, standstill)
-            if view.state == "parked" and verdict is Verdict.LEAVE:
-                standstill.pause_ms = min(2 * standstill.pause_ms, SELDOM_MS)
-            self._carry_out(verdict, run, view)
+            if run.ended_ms is None:
+                await self._see_to(run, view, standstill)
+            else:  # its answer is stored, and only its log lacks the end: the seal says how it ended
+                logger.info("finishing a run", extra={"run_id": run.run_id, "attempt": view.attempt})
+                self._parts.end(run, view, "interrupted")
+
+    async def _see_to(self, run: Run, view: RunView, standstill: _Standstill) -> None:
+        verdict = await self._judge(run, view, standstill)
+        if view.state == "parked" and verdict is Verdict.LEAVE:
+            standstill.pause_ms = min(2 * standstill.pause_ms, SELDOM_MS)
+        self._carry_out(verdict, run, view)
 
     def _due(self, standstill: _Standstill) -> bool:
         now = self._now()
@@ -144,8 +151,6 @@ class Sweeper:
         return standstill.since_ms < now - self._parts.lease_ms
 
     async def _judge(self, run: Run, view: RunView, standstill: _Standstill) -> Verdict:
-        if run.ended_ms is not None:
-            return Verdict.FINISH
         parts, order = self._parts, view.order
         committed = await parts.store.committed(run.run_id, order.generation, order.slice)
         seen = Seen(
@@ -175,9 +180,6 @@ class Sweeper:
                 self._parts.adopt(run, view, verdict)
             case Verdict.EXPIRE:
                 self._parts.end(run, view, "timeout")
-            case Verdict.FINISH:
-                logger.info("finishing a run", extra={"run_id": run.run_id, "attempt": view.attempt})
-                self._parts.end(run, view, "interrupted")
             case Verdict.LEAVE:
                 pass
 

@@ -21,7 +21,7 @@ SERVERS: Final = ("valkey", "valkey-line", "valkey-tail", "valkey-empty", "tempo
 # In a world with PostgreSQL, and supervisors over the workers; the others in one with SQLite, and workers alone.
 GUARDED: Final = ("supervised", "late", "database")
 # These take long: a run of which nothing is left has ended after 45 s, a supervised worker starts from scratch.
-SELDOM: Final = {"valkey-tail": 3, "valkey-empty": 4, "late": 8, "supervised": 2}
+SELDOM: Final = {"valkey-tail": 3, "valkey-empty": 4, "late": 16, "supervised": 2}
 TURNS: Final = ("text", "tools", "steps", "stop")
 IN_API: Final = ("open.before", "open.after")
 TOGETHER: Final = 16  # turns under one kill, each at a place of its own
