@@ -44,4 +44,4 @@ def calm_garbage_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.collect()  # what is frozen must not count as what a full collection is seldom enough for
-    gc.set_threshold(5_000, 5, 2)  # a full one for 50,000 objects more, and where those are a quarter of what lives
+    gc.set_threshold(1_000, 5, 2)  # a full one for 18,000 objects more, and where those are a quarter of what lives
