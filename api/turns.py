@@ -4,7 +4,6 @@ The row decides: it is unique by run id and takes the conversation's only active
 request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -130,9 +129,8 @@ class Turns:
     async def _open_keys(self, request: TurnRequest) -> Place:
         written = request.model_dump_json().encode()
         try:
-            async with asyncio.timeout(self._parts.limits.store_ms / 1000):
-                await self._parts.primary.store.open(request.run_id, written)
-        except (StoreUnavailable, TimeoutError):
+            await self._parts.primary.store.open(request.run_id, written)
+        except StoreUnavailable:
             pass
         else:
             return self._parts.primary

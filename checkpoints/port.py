@@ -230,7 +230,7 @@ class RunStore(Protocol):
     """The port. Every method may raise `StoreUnavailable`: then nothing is known about the write."""
 
     async def open(self, run_id: str, request: bytes) -> bool:
-        """Create the run with its request. True where this call created it."""
+        """Create the run with its request. True where this call created it. Raises soon: somebody waits who can do without."""
         ...
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused: ...

@@ -86,7 +86,7 @@ class RedisRunStore:
 
     async def open(self, run_id: str, request: bytes) -> bool:
         keys = (self._keys.meta(run_id), self._keys.request(run_id))
-        return bool(await self._client.run(_OPEN, keys, request))
+        return bool(await self._client.prompt(_OPEN, keys, request))
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
         keys = (self._keys.meta(run_id), self._keys.seal(run_id))

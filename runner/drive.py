@@ -7,6 +7,7 @@ anything that depends on it begins: tools start after their intents are in the l
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assistants.definition import Assistant
 from checkpoints.port import Loaded
@@ -63,8 +64,9 @@ class Drive:
             parts,
             brief.hold,
             Kept(brief.hold.claimed, brief.loaded, before),
-            on_stop=lambda: self._work.tell(mailbox.StopAsked()),
-            on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
+            # Bound to the work, not to this drive: a turn that is over goes at once, without a garbage collection.
+            on_stop=partial(self._work.tell, mailbox.StopAsked()),
+            on_trouble=partial(self._work.tell, mailbox.ClaimLost()),
         )
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}

@@ -70,6 +70,16 @@ class Server:
     def stop(self) -> None:
         self._end(signal.SIGTERM)
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It takes connections and bytes, and says nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def file_size(self) -> int:
         """How much of its append-only file the system was given; not all of that need be on disk."""
         return self._file().stat().st_size

@@ -141,8 +141,9 @@ def repeated(turn: Turn) -> list[str]:
 def outside(turn: Turn) -> Counter[str]:
     """How often each call of the turn had its effect."""
     path = turn.world.folder / OUTBOX
-    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()] if path.exists() else []
-    return Counter(key.partition(":")[2] for key in keys if key.startswith(turn.run_id))
+    lines = path.read_text().splitlines() if path.exists() else []
+    keys = [json.loads(line)["key"] for line in lines if turn.run_id in line]
+    return Counter(key.partition(":")[2] for key in keys)
 
 
 async def _next_message(turn: Turn) -> list[str]:

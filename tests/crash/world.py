@@ -39,6 +39,7 @@ VALKEY_LINE: Final = "valkey"
 LEASE_MS: Final = 1_000
 HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
 SLICE_MS: Final = 100  # every closed boundary hands over
+SOAK_SLICE_MS: Final = 15_000
 _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(["tests.crash.processes"])
 
@@ -61,6 +62,7 @@ class World(Servers):
         self.folder = folder
         self.plans = Plans(folder)
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
+        self.soaking = False
         self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
         self.addresses: dict[str, str] = {}  # of the APIs
@@ -74,15 +76,15 @@ class World(Servers):
         self._tasks: asyncio.Queue[int] = asyncio.Queue()
         self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
-    async def start(self, *, workers: int, apis: int) -> None:
+    async def start(self) -> None:
         """Start all and return when they can be used."""
         await upgrade(self._database)
         await self.sync("always")
-        for number in range(apis):
+        for number in range(self._each):
             port = free_port("127.0.0.1")
             self.addresses[f"api-{number}"] = f"http://127.0.0.1:{port}"
             self._spawn(self._child(f"api-{number}", port))
-        for number in range(workers):
+        for number in range(self._each):
             self._spawn(self._child(f"worker-{number}"))
         await self.ready()
 
@@ -215,6 +217,11 @@ class World(Servers):
         writer.close()
 
     @property
+    def _each(self) -> int:
+        """How many workers and API processes there are."""
+        return 3 if self.soaking else 2
+
+    @property
     def _database(self) -> str:
         if self.postgresql is not None:
             return self.postgresql.address
@@ -224,14 +231,14 @@ class World(Servers):
         environment = {
             "CHAT_STREAM_RESUME_SECRET": self.secret,
             "INTERNAL_API_TOKEN": self.secret,
-            "CHAT_TURN_SLICE_ELAPSED_MS": str(SLICE_MS),
+            "CHAT_TURN_SLICE_ELAPSED_MS": str(SOAK_SLICE_MS if self.soaking else SLICE_MS),
             "TURNKEEP_DATABASE_URL": self._database,
             "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
             "TURNKEEP_LEASE_MS": str(LEASE_MS),
-            "TURNKEEP_REDIS_URL": f"unix://{self.folder}/{VALKEY_LINE}",
+            "TURNKEEP_REDIS_URL": f"unix://{self.valkey.address.path if self.soaking else self.folder / VALKEY_LINE}",
             "TURNKEEP_SCRIPTS": str(SCRIPTS),
             "TURNKEEP_STATE_DIR": str(self.folder),
-            "TURNKEEP_TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+            "TURNKEEP_TEMPORAL_ADDRESS": self.temporal.address if self.soaking else f"127.0.0.1:{self.temporal_port}",
         }
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
@@ -257,10 +264,11 @@ def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
 
 
 @asynccontextmanager
-async def world(
-    folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2, guarded: bool = False
-) -> AsyncIterator[World]:
-    """A world in a folder, killed at the end. `guarded`: with PostgreSQL, and supervisors over the workers."""
+async def world(folder: Path, *, bug: str = "", guarded: bool = False, soaking: bool = False) -> AsyncIterator[World]:
+    """A world in a folder, killed at the end. `guarded`: with PostgreSQL, and supervisors over the workers.
+
+    `soaking`: more processes, longer slices, and no lines: all frames would pass through this one process.
+    """
     with (
         running_server("valkey", append_only=True) as valkey,
         temporal_server(folder) as temporal,
@@ -274,7 +282,8 @@ async def world(
         ):
             made.lines |= {"valkey-line": to_valkey, "temporal-line": to_temporal}
             try:
-                await made.start(workers=workers, apis=apis)
+                made.soaking = soaking
+                await made.start()
                 yield made
             finally:
                 server.close()
