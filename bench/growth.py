@@ -273,7 +273,7 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the table into docs/benchmarks.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="growth-") as folder:
-        text = markdown(HEAD, asyncio.run(measure(Path(folder))))
+        text = markdown(HEAD, asyncio.run(measure(Path(folder))), {})
     print(text, end="")
     if arguments.record:
         record("growth", text)

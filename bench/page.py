@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -21,16 +21,16 @@ def about() -> dict[str, str]:
     }
 
 
-def spelled(facts: dict[str, str]) -> str:
+def spelled(facts: Mapping[str, str]) -> str:
     """One line."""
     return ", ".join(f"{name}: {value}" for name, value in facts.items())
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, with when and where it was taken below."""
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], facts: Mapping[str, str]) -> str:
+    """A table, and below it when and where it was taken, with further facts."""
     lines = [head, ["---"] * len(head), *rows]
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    return f"{table}\n{spelled(about())}\n"
+    return f"{table}\n{spelled({**about(), **facts})}\n"
 
 
 def record(name: str, text: str) -> None:
