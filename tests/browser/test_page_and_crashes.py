@@ -34,7 +34,7 @@ class Asking:
     run_id: str = ""
 
     async def __call__(self, route: Route) -> None:
-        body = route.request.post_data_json
+        body = json.loads(route.request.post_data or "{}")
         self.run_id = body["run_id"]
         self.made.plans.write(self.run_id, self.scene.place)
         await route.continue_(post_data=json.dumps({**body, "assistant": self.scene.turn}))

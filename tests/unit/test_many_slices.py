@@ -2,6 +2,8 @@
 
 import json
 
+from protocol.frames import data
+from protocol.json import JsonObject
 from providers.script import Script, parse_script
 from records.records import Records
 from records.values import Key, Span
@@ -45,9 +47,15 @@ async def test_between_slices_nothing_looks_ended_and_in_the_end_each_call_count
         stored = await records.messages(Key(owner="ada", conversation_id=request.conversation_id), Span())
 
     kinds = [frame["type"] for frame in frames]
-    (usage,) = [frame["data"] for frame in frames if frame["type"] == "data-usage"]
+    told = [frame for frame in frames if frame["type"] == "data-usage"]
+    used: JsonObject = {
+        "inputTokens": SLICES * USED,
+        "outputTokens": SLICES * USED,
+        "cacheReadTokens": 0,
+        "cacheWriteTokens": 0,
+    }
     assert [one.outcome for one in slices] == ["handed_over"] * (SLICES - 1) + ["ended"]
     assert (kinds.count("start"), kinds.count("finish"), kinds[-1]) == (1, 1, "finish")
-    assert (usage["inputTokens"], usage["outputTokens"], usage["steps"]) == (SLICES * USED, SLICES * USED, SLICES)
+    assert told == [data("usage", {**used, "steps": SLICES})]
     assert len(rig.outside.effects) == SLICES - 1
     assert [one.role for one in stored or ()] == ["user", "assistant"]
