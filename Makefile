@@ -40,8 +40,8 @@ lock: $(VENV)/.lock ## Write requirements*.txt anew from requirements*.in
 smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at URL=
 	@exec $(BIN)/python -m app smoke "$(URL)"
 
-bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
-	$(BIN)/python -m bench.first_light $(ARGS)
+bench: $(VENV)/.dev ## Measure: PART=recovery what dies, growth what a long turn costs, or ratios to base lines
+	$(BIN)/python -m bench.$(or $(PART),first_light) $(ARGS)
 
 crash: $(VENV)/.dev ## Kill everything at every point: SEED= COUNT= reproduce a run, KILL= CASE= TIMES= a part, BUG= a seeded bug
 	@exec $(BIN)/python -m tests.crash $(if $(SEED),--seed "$(SEED)") $(if $(COUNT),--count $(COUNT)) \

@@ -100,7 +100,7 @@ async def test_every_other_end_is_one_typed_error(case: str, upstream: Upstream,
     assert error.kind == kind
     assert not any(isinstance(event, Stopped) for event in events)
     assert not any(foreign in str(error) for foreign in ("sk-ant", "http", "Internal", "210000"))
-    assert len(upstream.requests) == 1  # nothing is tried again here
+    assert len(upstream.requests) == 1  # FR09: nothing is tried again here
 
 
 async def test_nobody_at_the_address_is_a_typed_error() -> None:
