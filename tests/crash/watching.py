@@ -76,6 +76,6 @@ async def lose_the_worker(made: World, run_id: str) -> None:
 async def watched_world() -> AsyncIterator[World]:
     """A world in a folder of its own, whose workers may be killed."""
     with TemporaryDirectory(prefix="watched-") as folder:
-        async with world(Path(folder), apis=1) as made:
+        async with world(Path(folder)) as made:
             await made.switch(on=True)
             yield made
