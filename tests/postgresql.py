@@ -13,6 +13,8 @@ from typing import IO
 
 import psutil
 
+from tests.servers import die_with_parent
+
 USER = "turnkeep"
 # The machine does not die with the tests: what the system has is as good as on the disk.
 OPTIONS = ("-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off")
@@ -49,7 +51,13 @@ class PostgreSQLServer:
     def start(self) -> None:
         """Start it and return when it takes connections."""
         command = (_program("postgres"), "-D", self._data, "-k", str(self._folder), *OPTIONS)
-        self._process = subprocess.Popen(command, user=self._account, cwd=self._folder, stderr=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            command,
+            user=self._account,
+            cwd=self._folder,
+            stderr=subprocess.PIPE,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
+        )
         output = self._process.stderr
         assert output is not None
         seen = []

@@ -48,7 +48,7 @@ class Server:
         self._process = subprocess.Popen(
             self._command,
             stdout=subprocess.PIPE,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
         )
         output = self._process.stdout
         assert output is not None
@@ -163,7 +163,7 @@ def _drain(output: IO[bytes]) -> None:
         output.read()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     # A test run that is killed must not leave servers behind.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

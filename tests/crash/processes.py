@@ -7,11 +7,14 @@ What a supervisor starts, and what runs a suspect turn alone, are processes from
 
 import asyncio
 import ctypes
+import multiprocessing
 import os
 import signal
 import socket
 import sys
+import threading
 from argparse import ArgumentParser
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -118,10 +121,18 @@ def _begin(child: Child) -> tuple[Settings, int]:
 def _settings(child: Child) -> Settings:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    suite = multiprocessing.parent_process()
+    if suite is not None:  # it was forked by a server of the suite's, which lives as long as any of us
+        threading.Thread(target=_follow, args=(suite,), daemon=True).start()
     log = os.open(child.folder / f"{child.name}.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     return Settings.read(child.environment)
+
+
+def _follow(suite: BaseProcess) -> None:
+    suite.join()
+    os._exit(1)
 
 
 def main() -> None:
