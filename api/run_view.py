@@ -41,7 +41,7 @@ def of_log(row: Run, view: RunView, ledger: dict[str, bytes]) -> JsonObject:
             "status": states.get(view.state, "running"),
             "transport": view.mode,
             "attempt": view.attempt,
-            "attempts_without_progress": view.claims,
+            "attempts_without_progress": view.deaths,
             "frames": view.next,
             "stop_requested": view.stop,
             "calls": calls(ledger),

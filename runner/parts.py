@@ -29,7 +29,7 @@ class RunnerSettings:
 
     lease_ms: int = 2_000  # a dead executor is noticed after this at the latest
     renew_ms: int = 500  # a quarter of the lease: three renewals may be lost
-    max_claims: int = 5
+    max_deaths: int = 5
     retention_ms: int = 86_400_000
     max_checkpoint_bytes: int = 700_000
     abandon_ms: int = 4_000  # how long a draining slice waits for its step; the rest of the grace is for the hand-over

@@ -35,7 +35,7 @@ class Runner:
         self._parts = parts
 
     async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
-        hold = await self._claim(job, self._parts.settings.max_claims)
+        hold = await self._claim(job, self._parts.settings.max_deaths)
         if isinstance(hold, Refused):
             return _refused(hold)
         try:
@@ -72,13 +72,13 @@ class Runner:
         async with hold.kept():
             return _ended(await end_from_log(self._parts, hold, await self._load(hold.grip), ending))
 
-    async def _claim(self, job: Job, max_claims: int) -> Hold | Refused:
+    async def _claim(self, job: Job, max_deaths: int) -> Hold | Refused:
         request = ClaimRequest(
             order=job.order,
             owner=self._parts.new_owner(),
             mode=job.mode,
             lease_ms=self._parts.settings.lease_ms,
-            max_claims=max_claims,
+            max_deaths=max_deaths,
         )
         begun = self._parts.clock.monotonic_ms()
         claimed = await self._parts.store.claim(job.run_id, request)
