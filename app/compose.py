@@ -90,6 +90,7 @@ class Core:
             choose=self._choose,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
+            chance=random.random,
             observer=RunObserver(self.metrics, self.alerts, on_claim),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,

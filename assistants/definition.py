@@ -23,8 +23,11 @@ class Limits:
     wait_seconds: float = 604_800.0  # a week: how long a person has to decide or answer
     steps: int = 50
     run_tokens: int = 2_000_000  # of all calls; a runaway loop ends here
+    tries: int = 3  # of one model in one step, where it fails in a way that may pass
     repeated_calls: int = 5  # the same call with the same input this often in a row ends the run
     history_turns: int | None = None  # None: all
+    history_tokens: int = 150_000  # of what was said before; as estimated, older turns are left out past it
+    compact_at: int | None = None  # tokens of input past which the provider may summarise; None: never
 
 
 PROFILES: dict[Profile, Limits] = {

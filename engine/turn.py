@@ -75,6 +75,7 @@ def resume(plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], found: 
     frames: tuple[Frame, ...] = ()
     if found.frames_beyond:
         frames = (data("recovering", {"attempt": found.attempt}), {"type": "reset-step"})
+        turn = replace(turn, state=folded(state, frames))
     return Advance(turn=turn, frames=frames, command=CallModel())
 
 

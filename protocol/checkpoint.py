@@ -48,6 +48,14 @@ class Steered(Stored):
     text: str
 
 
+class Trying(Stored):
+    """How the asking of an open step goes, once a call of it failed; committed with what withdraws that call's frames."""
+
+    tries: int = 0  # calls that failed, of the model that is asked now
+    not_before_ms: int = 0  # wall clock: when the next call may begin
+    squeezed: bool = False  # the history was cut because the model found it too long
+
+
 class Outcome(Stored):
     """How the run ends. `kind` and `message` are set where it is an error."""
 
@@ -86,6 +94,9 @@ class TurnState(Stored):
     deadline_ms: int = 0  # wall clock: when the asked step's waiting ends, 0 where it waits for nobody
     usage: Usage = Usage()
     model: str = ""  # who answered last
+    fallback: int = 0  # who is asked: 0 the plan's own model, n the nth of its fallbacks
+    foreign: int = 0  # so many messages of `history` hold thoughts that the model asked now cannot take
+    trying: Trying = Trying()
     elapsed_ms: int = 0  # over all slices
     outcome: Outcome | None = None
     observed: dict[str, Json] = Field(default_factory=dict)  # what each observer of the turn knows, by its name

@@ -10,23 +10,23 @@ from dataclasses import dataclass, replace
 
 from assistants.definition import Assistant
 from checkpoints.port import Loaded
-from engine import calls, checkpoint, slicing, step, turn, waiting
+from engine import calls, checkpoint, failing, slicing, step, turn, waiting
 from engine.settle import STOPPED
 from engine.values import Advance, CallModel, Park, RunTools, Settle, Turn
 from protocol.checkpoint import ToolResult, TurnState
 from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
 from protocol.json import Json
-from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
+from runner.asking import Asking
 from runner.collect import observed
 from runner.hold import Hold
 from runner.inbox import Inbox
 from runner.kept import Kept
 from runner.parts import Chosen, Parts
 from runner.port import Job
-from runner.work import NOT_RECORDED, Toolbox, Work, call_model, call_tool, hold_lease, note_running, when_draining
+from runner.work import NOT_RECORDED, Toolbox, Work, call_tool, hold_lease, note_running, when_draining
 from runner.writer import Boundary, DoesNotFit, FrameWriter
 
 
@@ -37,7 +37,7 @@ class Brief:
     job: Job
     request: TurnRequest
     assistant: Assistant
-    chosen: Chosen | None  # None: no model can be asked, the turn ends at once
+    chain: tuple[Chosen, ...]  # whom to ask, in order; nobody: the turn ends at once
     hold: Hold
     loaded: Loaded
 
@@ -64,6 +64,7 @@ class Drive:
             on_stop=lambda: self._work.tell(mailbox.StopAsked()),
             on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
         )
+        self._asking = Asking(parts, self._work, brief.assistant, brief.chain)
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
         self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
@@ -154,10 +155,8 @@ class Drive:
 
     def _execute(self, advance: Advance, *, recorded: bool) -> None:
         command = advance.command
-        chosen = self._brief.chosen
-        if isinstance(command, CallModel) and chosen is not None:
-            request = _request(self._brief.assistant, chosen.model, advance.turn)
-            self._work.start(call_model(self._work, chosen.provider, request))
+        if isinstance(command, CallModel):
+            self._asking.start(advance.turn)
         elif isinstance(command, RunTools):
             for call in command.calls:
                 if recorded or call.name in advance.turn.plan.safe_tools:
@@ -188,7 +187,7 @@ class Drive:
         """What follows from the last report."""
         if self._last is None:
             raise RuntimeError("nothing has happened yet")
-        return _follow(self._at(now), self._last)
+        return _follow(self._at(now), self._last, self._parts.chance())
 
     async def _take_in(self, now: Turn) -> Advance:
         """What follows from what lies in the inbox."""
@@ -202,7 +201,9 @@ class Drive:
 
     def _drain(self) -> None:
         self._draining = True
-        self._work.tell_after(self._parts.settings.abandon_ms, mailbox.DrainTimeUp())
+        # Nothing is lost by leaving while the model is not asked yet: how often it was, and until when to wait, is committed.
+        patience_ms = 0 if self._asking.waiting else self._parts.settings.abandon_ms
+        self._work.tell_after(patience_ms, mailbox.DrainTimeUp())
 
     async def _hand_over(self, advance: Advance) -> slicing.Reason | None:
         budget = slicing.SliceBudget(
@@ -246,12 +247,12 @@ def _ended(settled: settlement.Settled) -> SliceResult:
     return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
 
 
-def _follow(now: Turn, event: mailbox.Report) -> Advance:
+def _follow(now: Turn, event: mailbox.Report, chance: float) -> Advance:
     match event:
         case mailbox.FromModel(event=from_model):
             return step.model_event(now, from_model)
         case mailbox.ModelBroke(error=error):
-            return step.model_failed(now, error)
+            return failing.model_failed(now, error, chance)
         case mailbox.ToolDone(result=result):
             return calls.tool_finished(now, result)
         case mailbox.ToolProgressed(ordinal=ordinal, progress=progress):
@@ -263,20 +264,3 @@ def _progress(now: Turn, ordinal: int, progress: Json) -> Advance:
         return Advance(turn=now)  # told after its result: nobody waits for it any more
     value: Json = {"toolCallId": now.state.calls[ordinal].id, "progress": progress}
     return Advance(turn=now, frames=(data("tool-progress", value),))
-
-
-def _request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
-    """What the model is asked: the same prefix in every slice, then the history (REQ-D6, REQ-G7)."""
-    limits = assistant.effective_limits
-    return ModelRequest(
-        model=model,
-        system=assistant.instructions,
-        messages=now.state.history,
-        history_start=now.state.history_start,
-        tools=tuple(tool.schema for tool in assistant.tools),
-        max_tokens=limits.max_tokens,
-        idle_seconds=limits.idle_seconds,
-        call_seconds=limits.call_seconds,
-        thinking=assistant.thinking,
-        fast=assistant.fast,
-    )

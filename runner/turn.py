@@ -16,6 +16,7 @@ from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
 from records.values import HistoryMessage
 from runner import settlement
+from runner.asking import chain_of, fallbacks_of
 from runner.drive import Brief, Drive
 from runner.hold import Hold
 from runner.parts import Chosen, Parts
@@ -106,14 +107,15 @@ class Runner:
             chosen = self._parts.choose(assistant, request)
         except TurnkeepError as error:
             ending = ending or failed(error.kind, error.message)
-        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, hold=hold, loaded=loaded)
         state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
-        history: tuple[JsonObject, ...] = ()
+        history = state.history[: state.history_start] if state else ()
         if state is None and ending is None:
             try:
                 history = await self._history(hold, request, assistant)
             except TurnkeepError as error:
                 ending = failed(error.kind, error.message)
+        chain = chain_of(chosen, history) if chosen else ()
+        brief = Brief(job=job, request=request, assistant=assistant, chain=chain, hold=hold, loaded=loaded)
         advance = _enter(brief, state, history)
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
@@ -172,7 +174,9 @@ def _plan(brief: Brief) -> Plan:
         conversation_id=request.conversation_id,
         message_id=request.message_id,
         assistant=assistant.name,
-        model=brief.chosen.model if brief.chosen else "",
+        model=brief.chain[0].model if brief.chain else "",
+        fallbacks=fallbacks_of(brief.chain),
+        tries=limits.tries,
         thinking=assistant.thinking,
         fast=assistant.fast,
         parallel_tools=assistant.parallel_tools,
