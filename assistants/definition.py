@@ -4,7 +4,8 @@ The system prompt and the tools are a function of this definition alone, so that
 prefix as the first slice did.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tools.declare import Tool
@@ -39,12 +40,18 @@ PROFILES: dict[Profile, Limits] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assistant:
-    """`model` empty means the deployment's `CHAT_MODEL`. `parallel_tools` lets the tools of a step run at once."""
+    """What answers, and how.
+
+    `model` empty means the deployment's `CHAT_MODEL`; `tiers` names other models for some callers; `fallbacks` says whom to
+    ask in order where a model fails, None leaves it to the deployment. `parallel_tools` lets the tools of a step run at once.
+    """
 
     name: str
     title: str
     instructions: str
     model: str = ""
+    tiers: Mapping[str, str] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
     profile: Profile = "agent"
     limits: Limits | None = None

@@ -1,12 +1,8 @@
 """Asking a turn's model: whom, when, and with what. One call at a time, which speaks through the mailbox."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-
 from assistants.definition import Assistant
 from engine.prompt import without_thoughts
-from engine.values import Fallback, Turn
-from protocol.json import JsonObject
+from engine.values import Turn
 from protocol.model import ModelRequest
 from runner.parts import Chosen, Parts
 from runner.work import Work, call_model
@@ -35,18 +31,6 @@ class Asking:
             self.waiting = False
         chosen = self._chain[min(now.state.fallback, len(self._chain) - 1)]
         await call_model(self._work, chosen.provider, request(self._assistant, chosen.model, now))
-
-
-def chain_of(chosen: Chosen, question: Sequence[JsonObject]) -> tuple[Chosen, ...]:
-    """Whom a turn asks: the chosen model, and those of its fallbacks that can answer this question."""
-    return (chosen, *(one for one in chosen.fallbacks if one.able(question)))
-
-
-def fallbacks_of(chain: tuple[Chosen, ...]) -> tuple[Fallback, ...]:
-    """The chain after its first, as the engine knows it."""
-    return tuple(
-        Fallback(after.model, foreign=after.provider is not before.provider) for before, after in pairwise(chain)
-    )
 
 
 def request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:

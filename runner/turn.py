@@ -16,7 +16,7 @@ from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
 from records.values import HistoryMessage
 from runner import settlement
-from runner.asking import chain_of, fallbacks_of
+from runner.choosing import chain_of, fallbacks_of
 from runner.drive import Brief, Drive
 from runner.hold import Hold
 from runner.parts import Chosen, Parts

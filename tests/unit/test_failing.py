@@ -33,7 +33,7 @@ WITH_OTHERS = replace(PLAN, fallbacks=(Fallback("two"), Fallback("three", foreig
 
 def failed(error: ProviderError, *, plan: Plan = PLAN, **state: object) -> str:
     """What follows, in a word."""
-    turn = Turn(plan=plan, state=TurnState(run_id="r", message=Message(id="m"), phase="open", step=1, **state))  # type: ignore[arg-type] # fields of the state
+    turn = Turn(plan=plan, state=TurnState(run_id="r", message=Message(id="m"), phase="open", step=1, **state))
     follow = model_failed(turn, error, 1.0)
     kinds = [frame["type"] for frame in follow.frames]
     return "again" if "data-rate-limited" in kinds else "other" if "data-model-fallback" in kinds else "end"
