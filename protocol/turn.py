@@ -31,12 +31,12 @@ class TurnRequest(Stored):
     user_message_id: str
     owner: str
     tenant: str = ""
+    tier: str = ""  # of whoever asked; chooses among models
     assistant: str
     text: str
     has_attachments: bool = False
     sequence: int  # of the user's message in its conversation; the answer takes the next one
     created_ms: int
-    tier: str = ""  # of whoever asks; an assistant may have another model for it
     script: str = ""  # a scripted turn's name, for the smoke run and the demo
     stateless_history: tuple[JsonObject, ...] = ()
 

@@ -14,7 +14,7 @@ KILLS: Final[tuple[Hit, ...]] = (
     "worker", "api", "inline", "valkey", "temporal", "pause", "valkey-line", "temporal-line",
 )  # fmt: skip
 SERVERS: Final = ("valkey", "temporal", "valkey-line", "temporal-line")  # under every turn there is
-TURNS: Final = ("text", "tools", "steps", "stop")
+TURNS: Final = ("text", "tools", "steps", "stop", "fallback")
 # Not kept yet, and said so in docs/reliability.md: kills at these places are left out unless they are named.
 NOT_YET: Final = {
     # The sweeper's list is the unfinished rows; between the commit of the answer and `finish` a run is not among them.
