@@ -9,6 +9,7 @@ A step that is asked is never here: its call has succeeded (C1). A refusal is ne
 
 from dataclasses import replace
 
+from engine.context import squeezed
 from engine.fold import folded
 from engine.settle import settle
 from engine.values import Advance, CallModel, Turn
@@ -23,6 +24,8 @@ LONGEST_WAIT_MS = 30_000  # of our own choice; a provider may name a longer one
 def model_failed(turn: Turn, error: ProviderError, chance: float) -> Advance:
     """What follows. `chance`, from 0 to 1, spreads the tries of many turns that failed at the same moment."""
     turn = replace(turn, state=turn.state.model_copy(update={"usage": turn.state.usage.plus(error.usage)}))
+    if error.kind == "context_overflow":
+        return _squeeze(turn) or _end(turn, error)
     if not error.passing:
         return _end(turn, error)
     left_ms = turn.plan.run_ms - turn.state.elapsed_ms
@@ -46,7 +49,7 @@ def _again(turn: Turn, error: ProviderError, again_ms: int) -> Advance:
     tries = turn.state.trying.tries + 1
     trying = turn.state.trying.model_copy(update={"tries": tries, "not_before_ms": turn.now_ms + again_ms})
     waiting = data("rate-limited", {"retryAfterMs": again_ms, "reason": error.kind, "attempt": tries + 1})
-    return restarted(turn, turn.state.model_copy(update={"trying": trying}), waiting)
+    return _restarted(turn, turn.state.model_copy(update={"trying": trying}), waiting)
 
 
 def _fall_back(turn: Turn, error: ProviderError) -> Advance:
@@ -61,13 +64,32 @@ def _fall_back(turn: Turn, error: ProviderError) -> Advance:
         "foreign": len(state.history) if to.foreign else state.foreign,
     }
     told = data("model-fallback", {"from": plan.asked(state.fallback), "to": to.model, "reason": error.kind})
-    return restarted(turn, state.model_copy(update=update), told)
+    return _restarted(turn, state.model_copy(update=update), told)
 
 
-def restarted(turn: Turn, state: TurnState, told: Frame) -> Advance:
+def _squeeze(turn: Turn) -> Advance | None:
+    """The same call with about half the history, once in a step and where nothing was shown yet."""
+    state = turn.state
+    cut = squeezed(state.history, state.history_start)
+    if cut is None or state.trying.squeezed or _shown(turn):
+        return None
+    update = {
+        "history": cut.messages,
+        "history_start": cut.start,
+        "foreign": max(0, state.foreign - cut.left_out),
+        "trying": state.trying.model_copy(update={"squeezed": True}),
+    }
+    told = data("context", {"overflow": True, "truncated": cut.left_out})
+    return _restarted(turn, state.model_copy(update=update), told)
+
+
+def _shown(turn: Turn) -> bool:
+    return turn.open_step is not None and turn.open_step.message != turn.state.message
+
+
+def _restarted(turn: Turn, state: TurnState, told: Frame) -> Advance:
     """The step from its beginning, with this state: nothing of the failed call stays but what it cost (REQ-B25)."""
-    shown = turn.open_step is not None and turn.open_step.message != turn.state.message
-    reset: tuple[Frame, ...] = ({"type": "reset-step"},) if shown else ()
+    reset: tuple[Frame, ...] = ({"type": "reset-step"},) if _shown(turn) else ()
     frames = (*reset, told)
     again = replace(turn, state=folded(state, frames), open_step=None)
     return Advance(turn=again, frames=frames, boundary=True, command=CallModel())

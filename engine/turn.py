@@ -22,8 +22,9 @@ OUTCOME_UNKNOWN = (
 )
 
 
-def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
-    """A fresh turn. `history` ends with the user's message."""
+def begin(plan: Plan, history: tuple[JsonObject, ...], *, left_out: int = 0) -> Advance:
+    """A fresh turn. `history` ends with the user's message; so many older messages than are in it were left out."""
+    cut: tuple[Frame, ...] = (data("context", {"truncated": left_out}),) if left_out else ()
     frames: tuple[Frame, ...] = (
         {"type": "start", "messageId": plan.message_id},
         data(
@@ -36,6 +37,7 @@ def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
             },
         ),
         data("config", {"thinking": plan.thinking, "fast": plan.fast}),
+        *cut,
         {"type": "start-step"},
     )
     state = TurnState(

@@ -5,11 +5,13 @@ answer (then a write may or may not have happened; every write may be repeated),
 Times are arguments, in milliseconds since the epoch.
 """
 
+from collections.abc import Mapping
 from typing import Self
 
 from sqlalchemy.exc import IntegrityError
 
 from protocol.errors import TurnkeepError
+from protocol.json import JsonObject
 from protocol.turn import Transport
 from records import conversations, history, migrate, runs, settle, turns
 from records.database import Database
@@ -114,6 +116,10 @@ class Records:
         return await self._database.read(
             lambda connection: history.window(connection, tenant, conversation_id, before_sequence, turns)
         )
+
+    async def repair(self, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]) -> None:
+        """Put these in place of what answers hold of the model's own messages, by sequence."""
+        await self._database.write(lambda connection: history.repair(connection, tenant, conversation_id, providers))
 
     async def create(self, key: Key, title: str, now_ms: int) -> bool:
         """Create a conversation. False where the id is taken, whoever has it: `conversation` tells its owner more."""
