@@ -47,6 +47,6 @@ def request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
         call_seconds=limits.call_seconds,
         thinking=assistant.thinking,
         fast=assistant.fast and not state.trying.tries,  # its own limits are the first to be reached
-        attempt=state.trying.tries,
+        attempt=state.trying.tries + state.trying.squeezed,
         compact_at=limits.compact_at,
     )
