@@ -113,6 +113,16 @@ def output_frame(call: ToolCall, result: ToolResult) -> Frame:
     return {"type": "tool-output-available", "toolCallId": call.id, "output": result.output, "dynamic": True}
 
 
+def output_frames(call: ToolCall, result: ToolResult) -> tuple[Frame, ...]:
+    """The same, after what the call presented."""
+    return (*(_artifact_frame(call, one) for one in result.artifacts), output_frame(call, result))
+
+
+def _artifact_frame(call: ToolCall, artifact: JsonObject) -> Frame:
+    shown: JsonObject = {key: value for key, value in artifact.items() if key != "id"}
+    return data("artifact", {"toolCallId": call.id, **shown}, part_id=str(artifact["id"]))
+
+
 def _closing(turn: Turn) -> tuple[Frame, ...]:
     if turn.state.phase == "asked":
         left = turn.state.calls[turn.shown :]
@@ -162,10 +172,10 @@ def _empty(block: JsonObject) -> bool:
 
 
 def _ended_frames(turn: Turn, call: ToolCall) -> tuple[Frame, ...]:
-    output = output_frame(call, _ended_result(turn, call))
+    outputs = output_frames(call, _ended_result(turn, call))
     if call.waits == "approval" and awaits(turn, call):
-        return (response(call, approved=False, reason=NOT_RUN), output)  # a button that does nothing must not stay
-    return (output,)
+        return (response(call, approved=False, reason=NOT_RUN), *outputs)  # a button that does nothing must not stay
+    return outputs
 
 
 def _ended_result(turn: Turn, call: ToolCall) -> ToolResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from engine.boundary import TIME_IS_UP
 from engine.calls import ledger_key, show
 from engine.fold import folded
-from engine.settle import STOPPED, failed, output_frame, settle
+from engine.settle import STOPPED, failed, output_frames, settle
 from engine.values import Advance, CallModel, Plan, Turn
 from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolResult, TurnState
 from protocol.errors import ErrorKind
@@ -125,7 +125,7 @@ def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry], *, went_back: bool
             approved.add(call.ordinal)
         if entry.state == "shown":
             shown += 1
-    outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
+    outputs = tuple(frame for call in turn.state.calls[:shown] for frame in output_frames(call, results[call.ordinal]))
     turn = replace(
         turn,
         state=folded(turn.state, outputs),

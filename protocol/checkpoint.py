@@ -36,6 +36,7 @@ class ToolResult(Stored):
     ordinal: int
     text: str
     output: Json = None
+    artifacts: tuple[JsonObject, ...] = ()  # what it presented: the data of its frames, each with an `id`
     error: bool = False
     unknown: bool = False  # it was started, and nobody knows what came of it
     denied: bool = False  # a person said no: the tool was not called

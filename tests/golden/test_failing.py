@@ -4,6 +4,7 @@
 fallback says, where it has one.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,20 @@ from records.values import Key, Span
 from runner.parts import Chosen
 from tests.golden.test_turns import written
 from tests.rig import Rig
+from tools.declare import Artifact, Call, tool
 
 TURNS = Path(__file__).parent / "failing"
 NAMES = sorted(path.stem for path in TURNS.glob("*.jsonl") if "." not in path.stem)
+
+
+@tool(repeat="safe")
+async def draw(call: Call, what: str) -> str:
+    """Draw something, and show it in two states, with a table."""
+    picture = Artifact(kind="image", title=what, media_type="image/svg+xml", url="/draft.svg", id="picture")
+    call.present(picture)
+    call.present(Artifact(kind="table", content=[["x", 2**60]]))
+    call.present(replace(picture, url="/final.svg"))
+    return f"drew {what}"
 
 
 def chosen(name: str) -> Chosen:
@@ -38,6 +50,7 @@ def chosen(name: str) -> Chosen:
 async def play(rig: Rig, name: str, *, slice_ms: int | None = None) -> list[SliceResult]:
     script = parse_script((TURNS / f"{name}.jsonl").read_text())
     rig.with_limits(tries=2)
+    rig.more_tools = (draw,)
     rig.choose = lambda _assistant, _request: chosen(name)
     await rig.begin(script.input)
     return await rig.run(script, slice_ms=slice_ms)
@@ -84,6 +97,17 @@ async def test_the_answer_names_who_gave_it_and_the_usage_counts_every_call_once
     reply = next(frame["data"] for frame in frames if frame["type"] == "data-reply")
     assert (usage["inputTokens"], usage["outputTokens"], usage["steps"]) == (50 + 50 + 40, 3 + 4 + 6, 1)
     assert reply["model"] == "scripted:other"
+
+
+async def test_what_a_tool_presented_is_kept_and_a_newer_one_takes_its_place() -> None:
+    """REQ-G5 REQ-B25: only what the failed call itself had shown is taken back."""
+    message = Message(id="")
+    for frame in await frames_of("what_was_drawn_stays"):
+        message = fold(message, frame)
+    shown: list[Any] = [part for part in message.parts if part["type"] == "data-artifact"]
+
+    assert [(part["id"], part["data"].get("url")) for part in shown] == [("picture", "/final.svg"), ("c1.0.1", None)]
+    assert [part["text"] for part in message.parts if part["type"] == "text"] == ["There it is."]
 
 
 async def test_an_effect_of_a_step_before_the_fallback_is_not_repeated() -> None:

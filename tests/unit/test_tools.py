@@ -8,7 +8,7 @@ from pydantic import Field
 
 from protocol.checkpoint import ToolCall, ToolResult
 from protocol.json import Json, JsonObject
-from tools.declare import Call, Tool, tool
+from tools.declare import Artifact, Call, Tool, tool
 from tools.execute import MAX_ERROR_BYTES, execute
 from tools.output import MAX_BYTES
 
@@ -33,6 +33,15 @@ async def report(call: Call, steps: int) -> str:
     for step in range(steps):
         call.progress({"step": step, "id": BIG, "share": float("nan")})
     return f"key {call.key}"
+
+
+@tool(repeat="safe")
+async def show(call: Call, fails: bool) -> str:
+    """Present something."""
+    call.present(Artifact(kind="text", title="\x00", content={"id": BIG, "share": float("nan")}))
+    if fails:
+        raise ValueError("no")
+    return "shown"
 
 
 @tool(repeat="safe", timeout_seconds=0.01)
@@ -63,7 +72,7 @@ async def fail(how: str) -> None:
     raise ERRORS[how]
 
 
-TOOLS: dict[str, Tool] = {each.name: each for each in (echo, add, report, hang, fail)}
+TOOLS: dict[str, Tool] = {each.name: each for each in (echo, add, report, show, hang, fail)}
 
 
 async def run(name: str, *, progress: list[Json] | None = None, error: str = "", **given: Json) -> ToolResult:
@@ -92,6 +101,14 @@ async def test_long_integers_keep_their_digits_on_both_ways() -> None:
         text='{"id": 2512292042121000001, "small": 7, "float": 1.0}',
         output={"id": "2512292042121000001", "small": 7, "float": 1.0},
     )
+
+
+async def test_what_a_tool_presents_comes_with_its_result_as_a_browser_can_read_it() -> None:
+    """REQ-G5 FR41 FR42"""
+    shown: JsonObject = {"id": "c1.2.0", "kind": "text", "title": "\ufffd", "content": {"id": str(BIG), "share": None}}
+
+    assert (await run("show", fails=False)).artifacts == (shown,)
+    assert (await run("show", fails=True)).artifacts == ()
 
 
 async def test_progress_is_json_that_a_frame_can_hold() -> None:
