@@ -4,7 +4,7 @@ The system prompt and the tools are a function of this definition alone, so that
 prefix as the first slice did.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -44,6 +44,7 @@ class Assistant:
 
     `model` empty means the deployment's `CHAT_MODEL`; `tiers` names other models for some callers; `fallbacks` says whom to
     ask in order where a model fails, None leaves it to the deployment. `parallel_tools` lets the tools of a step run at once.
+    `suggest` gives prompts to go on with, `entitle` a title for the conversation, both from a question and its answer.
     """
 
     name: str
@@ -61,6 +62,8 @@ class Assistant:
     create_if_missing: bool = True
     require_model: bool = False
     starters: tuple[str, ...] = ()
+    suggest: Callable[[str, str], Awaitable[tuple[str, ...]]] | None = None
+    entitle: Callable[[str, str], Awaitable[str]] | None = None
 
     @property
     def effective_limits(self) -> Limits:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from engine.decision import awaits, response
 from engine.fold import folded
+from engine.text import whole
 from engine.values import Advance, OpenStep, Settle, Turn
 from protocol.checkpoint import Outcome, Seal, ToolCall, ToolResult, TurnState
 from protocol.errors import RETRYABLE, ErrorKind
@@ -15,7 +16,7 @@ NOT_RUN = "Not run: the turn ended first."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
 
-_ERROR_FRAMES = ("data-error", "error")
+_ERROR_FRAMES = ("data-error", "error", "data-suggested-prompts")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
 
 
@@ -50,6 +51,13 @@ def stopped_instead(advance: Advance) -> Advance:
     message = state.message.model_copy(update={"parts": parts})
     state = state.model_copy(update={"outcome": STOPPED, "message": message})
     return Advance(turn=replace(advance.turn, state=state), frames=frames, command=Settle(STOPPED))
+
+
+def suggesting(advance: Advance, prompts: tuple[str, ...]) -> Advance:
+    """The same end with prompts that the user may go on with."""
+    frame: Frame = data("suggested-prompts", {"prompts": [whole(prompt) for prompt in prompts]})
+    turn = replace(advance.turn, state=folded(advance.turn.state, (frame,)))
+    return replace(advance, turn=turn, frames=(*advance.frames, frame))
 
 
 def seal_of(state: TurnState, outcome: Outcome) -> Seal:

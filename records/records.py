@@ -20,6 +20,7 @@ from records.values import (
     Conversation,
     HistoryMessage,
     Key,
+    Place,
     Run,
     RunFilter,
     Settlement,
@@ -120,6 +121,14 @@ class Records:
     async def repair(self, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]) -> None:
         """Put these in place of what answers hold of the model's own messages, by sequence."""
         await self._database.write(lambda connection: history.repair(connection, tenant, conversation_id, providers))
+
+    async def entitle(self, tenant: str, conversation_id: str, title: str) -> None:
+        """Give a conversation its title, unless it has one."""
+        await self._database.write(lambda connection: conversations.entitle(connection, tenant, conversation_id, title))
+
+    async def suggest(self, place: Place, prompts: tuple[str, ...]) -> None:
+        """Store prompts to go on with beside the answer at this place."""
+        await self._database.write(lambda connection: conversations.suggest(connection, place, prompts))
 
     async def create(self, key: Key, title: str, now_ms: int) -> bool:
         """Create a conversation. False where the id is taken, whoever has it: `conversation` tells its owner more."""

@@ -20,6 +20,15 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a message stands. Who asks is not looked at: it is the run itself."""
+
+    tenant: str
+    conversation_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegin:
     """A turn that wants to begin. `parts` is the user's message as an AI SDK UI message holds it."""
 
@@ -131,6 +140,7 @@ class StoredMessage:
     outcome: RunStatus | Literal[""]
     usage: Usage
     created_ms: int
+    suggested: tuple[str, ...] = ()  # prompts to go on with, where they came too late for the parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

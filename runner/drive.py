@@ -19,6 +19,7 @@ from protocol.frames import data
 from protocol.json import Json
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
+from runner.afterwards import Afterwards
 from runner.asking import Asking
 from runner.collect import observed
 from runner.hold import Hold
@@ -65,6 +66,7 @@ class Drive:
             on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
         )
         self._asking = Asking(parts, self._work, brief.assistant, brief.chain)
+        self._afterwards = Afterwards(parts, brief.request, brief.assistant)
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
         self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
@@ -94,6 +96,7 @@ class Drive:
                 await self._parts.store.release(self._hold.grip, None, self._brief.job.order)
             raise
         finally:
+            self._afterwards.cancel()
             await self._parts.store.unwatch_stop(run_id)
             await work.close()
 
@@ -101,8 +104,10 @@ class Drive:
         now = advance.turn
         while True:
             if isinstance(advance.command, Settle):
+                advance = await self._afterwards.before_the_end(advance)
                 settled = await settlement.settle(self._parts, self._hold, self._writer, advance)
                 if settled is not None:
+                    await self._afterwards.after_the_end(settled.seal)
                     return _ended(settled)
                 # Somebody spoke before the end: the model's last event again, to a turn that knows of it.
                 now = (await self._take_in(now)).turn

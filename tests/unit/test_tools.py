@@ -131,7 +131,9 @@ async def test_an_input_that_could_not_be_read_is_told_and_the_tool_not_called()
 
 
 async def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
-    assert await run("sum") == failed("There is no tool called 'sum'. Known tools: add, echo, fail, hang, report.")
+    assert await run("sum") == failed(
+        "There is no tool called 'sum'. Known tools: add, echo, fail, hang, report, show."
+    )
 
 
 @pytest.mark.parametrize(
