@@ -70,7 +70,7 @@ def expected(name: str) -> list[str]:
 @pytest.mark.parametrize("slice_ms", [None, 0], ids=["as long as it can", "sliced at every boundary"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_turn_whose_model_fails_gives_exactly_these_frames(name: str, slice_ms: int | None) -> None:
-    """REQ-Y2 REQ-G2 REQ-H10 REQ-B20 C21 LAW-P4"""
+    """REQ-Y2 REQ-G2 REQ-H10 REQ-B20 C21 LAW-P4 [L11]"""
     assert expected(name) == written(await frames_of(name, slice_ms=slice_ms))
 
 
@@ -100,7 +100,7 @@ async def test_the_answer_names_who_gave_it_and_the_usage_counts_every_call_once
 
 
 async def test_what_a_tool_presented_is_kept_and_a_newer_one_takes_its_place() -> None:
-    """REQ-G5 REQ-B25: only what the failed call itself had shown is taken back."""
+    """REQ-G5 REQ-B25 [L12]: only what the failed call itself had shown is taken back."""
     message = Message(id="")
     for frame in await frames_of("what_was_drawn_stays"):
         message = fold(message, frame)

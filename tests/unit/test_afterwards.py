@@ -69,7 +69,7 @@ async def test_prompts_that_are_ready_are_in_the_log_before_its_end() -> None:
 
 
 async def test_prompts_that_take_longer_come_with_the_stored_message() -> None:
-    """REQ-G6: the end did not wait for them."""
+    """REQ-G6 [L13]: the end did not wait for them."""
     async with await Records.in_memory() as records:
         seen: list[str] = []
 
