@@ -15,7 +15,7 @@ from pydantic import ValidatorFunctionWrapHandler as Check
 
 from app.settings_fields import SWITCH_WORDS, Key, Ring, Secret, Switch, field, mark, number, secret, text, word
 
-MODEL = r"(claude-[\w.-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
+MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
 
 _OUR_NAMES = ("CHAT_", "MODEL_BUDGET_", "TURNKEEP_")
 _DAYS_IN_A_MONTH = 30

@@ -25,7 +25,7 @@ def model_failed(turn: Turn, error: ProviderError, chance: float) -> Advance:
     """What follows. `chance`, from 0 to 1, spreads the tries of many turns that failed at the same moment."""
     turn = replace(turn, state=turn.state.model_copy(update={"usage": turn.state.usage.plus(error.usage)}))
     if error.kind == "context_overflow":
-        return _squeeze(turn) or _end(turn, error)
+        return with_less(turn) or _end(turn, error)
     if not error.passing:
         return _end(turn, error)
     left_ms = turn.plan.run_ms - turn.state.elapsed_ms
@@ -67,8 +67,8 @@ def _fall_back(turn: Turn, error: ProviderError) -> Advance:
     return _restarted(turn, state.model_copy(update=update), told)
 
 
-def _squeeze(turn: Turn) -> Advance | None:
-    """The same call with about half the history, once in a step and where nothing was shown yet."""
+def with_less(turn: Turn) -> Advance | None:
+    """The same call with about half the history, because it was too long; once in a step, and where nothing was shown yet."""
     state = turn.state
     cut = squeezed(state.history, state.history_start)
     if cut is None or state.trying.squeezed or _shown(turn):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from engine.decision import awaits, response
 from engine.fold import folded
+from engine.prompt import without_thoughts
 from engine.text import whole
 from engine.values import Advance, OpenStep, Settle, Turn
 from protocol.checkpoint import Outcome, Seal, ToolCall, ToolResult, TurnState
@@ -62,10 +63,11 @@ def suggesting(advance: Advance, prompts: tuple[str, ...]) -> Advance:
 
 def seal_of(state: TurnState, outcome: Outcome) -> Seal:
     """What is written once, for everyone who comes later (C3)."""
+    own = state.history[state.history_start :]
     return Seal(
         outcome=outcome,
         message=state.message,
-        provider=state.history[state.history_start :],
+        provider=without_thoughts(own) if state.foreign else own,  # those of two providers are nobody's
         usage=state.usage,
         model=state.model,
         steps=state.step,

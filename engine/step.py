@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 from engine.boundary import committed, limit_reached, next_step
 from engine.calls import ask
+from engine.failing import with_less
 from engine.fold import fold
 from engine.settle import said, settle
 from engine.text import joined, whole_json
@@ -174,6 +175,8 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     if stop.reason == "pause_turn":
         # The provider paused a long turn: its message goes back as it is, and the next step continues.
         return next_step(turn, ({"role": "assistant", "content": list(stop.content)},), steer=False)
+    if stop.reason == "context_window" and (shorter := with_less(turn)) is not None:
+        return shorter
     if stop.reason in FAILED_STOPS:
         return settle(turn, FAILED_STOPS[stop.reason], stop.content)
     if not any(part["type"] == "text" and part["text"] for part in step.message.parts):

@@ -14,7 +14,7 @@ from engine.fold import fold
 from protocol.checkpoint import Message
 from protocol.frames import Frame
 from protocol.turn import SliceResult
-from providers.script import parse_script
+from providers.script import Script, parse_script
 from providers.scripted import ScriptedProvider
 from records.records import Records
 from records.values import Key, Span
@@ -47,11 +47,16 @@ def chosen(name: str) -> Chosen:
     return Chosen(first.provider, "first", fallbacks=tuple(others))
 
 
-async def play(rig: Rig, name: str, *, slice_ms: int | None = None) -> list[SliceResult]:
-    script = parse_script((TURNS / f"{name}.jsonl").read_text())
+def prepare(rig: Rig, name: str) -> Script:
+    """Let a rig play this turn. What the first model says."""
     rig.with_limits(tries=2)
     rig.more_tools = (draw,)
     rig.choose = lambda _assistant, _request: chosen(name)
+    return parse_script((TURNS / f"{name}.jsonl").read_text())
+
+
+async def play(rig: Rig, name: str, *, slice_ms: int | None = None) -> list[SliceResult]:
+    script = prepare(rig, name)
     await rig.begin(script.input)
     return await rig.run(script, slice_ms=slice_ms)
 

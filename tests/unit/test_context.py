@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistants.definition import PROFILES
 from engine.context import LEFT_OUT, squeezed, tokens, trimmed
 from engine.failing import model_failed
 from engine.history import Said, mended, reconstruct
@@ -12,7 +13,7 @@ from engine.values import Plan, Turn
 from protocol.checkpoint import Message, Trying, TurnState
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
-from protocol.model import TextDelta
+from protocol.model import Stopped, TextDelta
 from tests.history_rules import broken_rules
 
 TOO_LONG = ProviderError("context_overflow", "Too long.")
@@ -126,12 +127,26 @@ def test_a_model_that_finds_it_too_long_is_asked_once_with_less() -> None:
     follow = model_failed(open_turn(talk(6), Trying(tries=1)), TOO_LONG, 1.0)
 
     assert follow.frames == ({"type": "data-context", "data": {"overflow": True, "truncated": 16}},)
-    assert follow.turn.state.history == talk(6)[-1:] or len(follow.turn.state.history) == 9
+    assert len(follow.turn.state.history) == follow.turn.state.history_start == 25 - 16
     assert follow.turn.state.trying == Trying(tries=1, squeezed=True)
     assert [frame["type"] for frame in model_failed(follow.turn, TOO_LONG, 1.0).frames][:2] == [
         "finish-step",
         "data-error",
     ]
+
+
+def test_a_window_that_is_full_before_a_word_was_said_is_the_same() -> None:
+    """REQ-G3: a stop reason, not an error."""
+    full = model_event(open_turn(talk(6), Trying()), Stopped(reason="context_window", content=()))
+
+    assert [frame["type"] for frame in full.frames] == ["data-context"]
+
+
+def test_how_much_is_remembered_follows_the_profile() -> None:
+    """REQ-I15"""
+    windows = {name: (limits.history_turns, limits.history_tokens) for name, limits in PROFILES.items()}
+
+    assert windows == {"interactive": (6, 150_000), "kb": (6, 150_000), "agent": (None, 150_000)}
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -141,5 +156,5 @@ def test_where_something_was_shown_or_nothing_can_go_it_ends_typed(shown: bool) 
     turn = model_event(turn, TextDelta("So far")).turn if shown else turn
     follow = model_failed(turn, TOO_LONG, 1.0)
 
-    [error] = [frame["data"]["kind"] for frame in follow.frames if frame["type"] == "data-error"]  # type: ignore[typeddict-item, index, call-overload] # data
+    [error] = [frame["data"]["kind"] for frame in follow.frames if frame["type"] == "data-error"]  # type: ignore[index, call-overload] # data
     assert error == "context_overflow"

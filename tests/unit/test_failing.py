@@ -20,6 +20,7 @@ from providers.script import parse_script
 from records.records import Records
 from runner.parts import Chosen
 from runner.port import Job
+from tests.golden.test_failing import play
 from tests.rig import RUN_ID, Rig, StillClock
 
 SCRIPT = parse_script(
@@ -147,6 +148,15 @@ async def test_a_hand_over_while_waiting_is_at_once_and_loses_no_place() -> None
     assert (first.outcome, first.reason, second.status) == ("handed_over", "draining", "completed")
     assert waits == [5.0]
     assert (kinds.count("data-recovering"), kinds.count("reset-step"), kinds.count("data-rate-limited")) == (0, 1, 1)
+
+
+async def test_what_two_providers_thought_is_not_kept_for_the_next_turn() -> None:
+    async with await Records.in_memory() as records:
+        rig = Rig(records=records)
+        await play(rig, "fallen_back_between_tools")
+        *_, answer = await records.history("", "talk", 3, None)
+
+    assert "thinking" not in [block["type"] for message in answer.provider for block in message["content"]]  # type: ignore[union-attr, index, call-overload] # blocks
 
 
 async def test_another_provider_is_not_sent_what_the_first_one_thought() -> None:

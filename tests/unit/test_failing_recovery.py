@@ -2,32 +2,27 @@
 
 import pytest
 
-from providers.script import parse_script
 from records.records import Records
-from tests.golden.test_failing import NAMES, TURNS, chosen, draw
+from tests.golden.test_failing import NAMES, prepare
 from tests.rig import Rig, StillClock
 from tests.unit.test_recovery import CutOff, check, one_attempt
 
 
-def rig_of(records: Records, name: str) -> tuple[Rig, CutOff]:
+def rig_of(records: Records) -> tuple[Rig, CutOff]:
     clock = StillClock()
     store = CutOff(clock)
-    rig = Rig(records=records, clock=clock, store=store)
-    rig.with_limits(tries=2)
-    rig.more_tools = (draw,)
-    rig.choose = lambda _assistant, _request: chosen(name)
-    return rig, store
+    return Rig(records=records, clock=clock, store=store), store
 
 
 @pytest.mark.parametrize("write_first", [True, False], ids=["after the write", "before the write"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_cut_off_at_any_write_the_next_attempt_ends_the_turn(name: str, write_first: bool) -> None:
     """LAW-P1 LAW-P2 LAW-P3 [L8] [L9]"""
-    script = parse_script((TURNS / f"{name}.jsonl").read_text())
     cut, left = 0, True
     while left:
         async with await Records.in_memory() as records:
-            rig, store = rig_of(records, name)
+            rig, store = rig_of(records)
+            script = prepare(rig, name)
             await rig.begin(script.input)
             store.allowed, store.write_first = cut, write_first
             first = await one_attempt(rig, script, 1)
