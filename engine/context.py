@@ -7,6 +7,7 @@ where it is for a while as the conversation grows, because a prefix that changes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import cast
 
 from engine.prompt import without_thoughts
@@ -37,13 +38,14 @@ def trimmed(messages: tuple[JsonObject, ...], limit: int) -> Cut:
 
     They go a quarter of the limit at a time. The question, which is the last message, always stays.
     """
-    excess = tokens(messages) - limit
+    lengths = [*accumulate(map(_bytes, cast("Sequence[Json]", messages)), initial=0)]
+    excess = lengths[-1] // BYTES_OF_A_TOKEN - limit
     if excess <= 0:
         return Cut(messages, len(messages), 0)
     quarter = max(1, limit // 4)
-    needed = -(-excess // quarter) * quarter
+    needed = -(-excess // quarter) * quarter * BYTES_OF_A_TOKEN
     starts = [at for at, message in enumerate(messages) if _begins_turn(message)]
-    at = next((at for at in starts if tokens(messages[:at]) >= needed), starts[-1] if starts else 0)
+    at = next((at for at in starts if lengths[at] >= needed), starts[-1] if starts else 0)
     if at == 0:
         return Cut(messages, len(messages), 0)
     first, *others = messages[at:]

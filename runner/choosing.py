@@ -7,6 +7,7 @@ from assistants.definition import Assistant
 from engine.values import Fallback
 from protocol.json import JsonObject
 from providers.choose import Providers
+from providers.stub import MODEL as STUB
 from providers.stub import can_quote
 from runner.parts import Chosen, always_able
 
@@ -14,15 +15,16 @@ from runner.parts import Chosen, always_able
 def chosen(providers: Providers, assistant: Assistant, names: Sequence[str]) -> Chosen:
     """The first of these models, with the others as its fallbacks. Raises TurnkeepError as `Providers.choose`.
 
-    The stub answers at last only where it has something to quote: never for an assistant that acts, which fails typed
-    instead.
+    At last the stub answers, but only where it has something to quote. An assistant that acts, or requires a model, fails
+    typed instead.
     """
-    wanted = (providers.choose(names[0], require_model=assistant.require_model), *map(providers.choose, names[1:]))
-    (provider, model), *others = dict.fromkeys(wanted)
+    first = providers.choose(names[0], require_model=assistant.require_model)
+    (provider, model), *others = dict.fromkeys((first, *map(providers.choose, (*names[1:], STUB))))
+    quotes = not assistant.tools and not assistant.require_model
     fallbacks = (
         Chosen(*one, able=can_quote if one[0] is providers.stub else always_able)
         for one in others
-        if one[0] is not providers.stub or not assistant.tools
+        if one[0] is not providers.stub or quotes
     )
     return Chosen(provider, model, fallbacks=tuple(fallbacks))
 

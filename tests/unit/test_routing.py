@@ -57,14 +57,15 @@ def test_a_chain_asks_each_model_at_its_own_provider() -> None:
         (PLAIN, ASKED_WITH_PASSAGE, ["claude-a", "stub-chat-v1"]),
         (PLAIN, ASKED, ["claude-a"]),
         (ACTING, ASKED_WITH_PASSAGE, ["claude-a"]),
+        (replace(PLAIN, require_model=True), ASKED_WITH_PASSAGE, ["claude-a"]),
     ],
-    ids=["something to quote", "nothing to quote", "an assistant that acts"],
+    ids=["something to quote", "nothing to quote", "an assistant that acts", "an assistant that requires a model"],
 )
 def test_the_stub_answers_at_last_only_where_it_can_quote(
     assistant: Assistant, question: tuple[JsonObject, ...], models: list[str]
 ) -> None:
     """REQ-H10"""
-    first = chosen(Providers(anthropic=ANTHROPIC), assistant, ("claude-a", "stub-chat-v1"))
+    first = chosen(Providers(anthropic=ANTHROPIC), assistant, ("claude-a",))
 
     assert [one.model for one in chain_of(first, question)] == models
 
