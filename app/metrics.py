@@ -26,6 +26,12 @@ class Metrics:
         )
         self._ended = Counter("turnkeep_turns_ended", "Turns ended here", ["status", "kind"], registry=registry)
         self._handed_over = Counter("turnkeep_hand_overs", "Slices handed over", ["reason"], registry=registry)
+        self._model_failed = Counter(
+            "turnkeep_model_failures",
+            "Model calls that failed, also where another one helped",
+            ["kind"],
+            registry=registry,
+        )
         self._trouble = Counter("turnkeep_trouble", "Things that failed and were survived", registry=registry)
         self._frames = Counter("turnkeep_frames_appended", "Frames appended to logs", registry=registry)
         self._append = Histogram(
@@ -67,6 +73,9 @@ class Metrics:
 
     def handed_over(self, reason: str) -> None:
         self._handed_over.labels(reason).inc()
+
+    def model_failed(self, kind: str) -> None:
+        self._model_failed.labels(kind).inc()
 
     def trouble(self) -> None:
         self._trouble.inc()

@@ -38,11 +38,12 @@ def model_failed(turn: Turn, error: ProviderError, chance: float) -> Advance:
 
 
 def wait_ms(tries: int, error: ProviderError, chance: float) -> int:
-    """How long to wait before the next try: as long as the provider says, else twice as long each time, half of it chance."""
-    if error.retry_after is not None:
-        return int(error.retry_after * 1000)
+    """How long to wait before the next try: at least as long as the provider says, else twice as long each time."""
     longest = min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2**tries)
-    return int(longest * (1 + chance) / 2)
+    own = int(longest * (1 + chance) / 2)
+    if error.retry_after is None:
+        return own
+    return int(error.retry_after * 1000) + own - longest // 2  # all were told the same, and must not come at once
 
 
 def _again(turn: Turn, error: ProviderError, again_ms: int) -> Advance:

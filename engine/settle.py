@@ -16,6 +16,8 @@ from protocol.model import Usage
 NOT_RUN = "Not run: the turn ended first."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
+PROMPTS = 8  # more are no help
+PROMPT_LENGTH = 500  # code points
 
 _ERROR_FRAMES = ("data-error", "error", "data-suggested-prompts")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
@@ -56,7 +58,8 @@ def stopped_instead(advance: Advance) -> Advance:
 
 def suggesting(advance: Advance, prompts: tuple[str, ...]) -> Advance:
     """The same end with prompts that the user may go on with."""
-    frame: Frame = data("suggested-prompts", {"prompts": [whole(prompt) for prompt in prompts]})
+    shown = [whole(prompt[:PROMPT_LENGTH]) for prompt in prompts[:PROMPTS]]
+    frame: Frame = data("suggested-prompts", {"prompts": [*shown]})
     turn = replace(advance.turn, state=folded(advance.turn.state, (frame,)))
     return replace(advance, turn=turn, frames=(*advance.frames, frame))
 

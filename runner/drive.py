@@ -185,6 +185,8 @@ class Drive:
                 await self._writer.flush()  # raises what broke it
                 raise LostClaim
             case _:
+                if isinstance(event, mailbox.ModelBroke):
+                    self._parts.observer.model_failed(now.state.run_id, event.error.kind)
                 self._last = event
                 return self._after(now)
 

@@ -19,6 +19,10 @@ class Observer(Protocol):
 
     def ended(self, run_id: str, status: str, kind: str) -> None: ...
 
+    def model_failed(self, run_id: str, kind: str) -> None:
+        """A model call failed; whether the turn did is another matter."""
+        ...
+
     def trouble(self, run_id: str, what: str) -> None:
         """Something failed that the turn survives, or dies of in a typed way; `what` is a fixed phrase."""
         ...
@@ -55,6 +59,9 @@ class Silent:
         pass
 
     def ended(self, run_id: str, status: str, kind: str) -> None:
+        pass
+
+    def model_failed(self, run_id: str, kind: str) -> None:
         pass
 
     def trouble(self, run_id: str, what: str) -> None:

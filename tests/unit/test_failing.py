@@ -35,7 +35,7 @@ WITH_OTHERS = replace(PLAN, fallbacks=(Fallback("two"), Fallback("three", foreig
 def failed(error: ProviderError, *, plan: Plan = PLAN, **state: object) -> str:
     """What follows, in a word."""
     turn = Turn(plan=plan, state=TurnState(run_id="r", message=Message(id="m"), phase="open", step=1, **state))
-    follow = model_failed(turn, error, 1.0)
+    follow = model_failed(turn, error, 0.0)
     kinds = [frame["type"] for frame in follow.frames]
     return "again" if "data-rate-limited" in kinds else "other" if "data-model-fallback" in kinds else "end"
 
@@ -91,13 +91,15 @@ def test_where_another_model_can_answer_nobody_waits_for_long() -> None:
     assert failed(ProviderError("rate_limited", "", retry_after=30.1), plan=plan, fallback=2) == "again"
 
 
-@given(st.integers(0, 1_000), st.floats(0, 1))
-def test_waits_grow_to_a_cap_and_are_spread(tries: int, chance: float) -> None:
-    error = ProviderError("upstream", "")
+@given(st.integers(0, 1_000), st.floats(0, 1), st.none() | st.integers(0, 3_600))
+def test_waits_grow_to_a_cap_and_are_spread(tries: int, chance: float, retry_after: int | None) -> None:
+    error = ProviderError("upstream", "", retry_after=retry_after)
     shortest, longest = wait_ms(tries, error, 0.0), wait_ms(tries, error, 1.0)
+    own = min(LONGEST_WAIT_MS, 500 * 2**tries)
 
-    assert shortest <= wait_ms(tries, error, chance) <= longest == min(LONGEST_WAIT_MS, 500 * 2**tries)
-    assert shortest == longest // 2
+    assert shortest <= wait_ms(tries, error, chance) <= longest
+    assert longest - shortest == own // 2
+    assert shortest == (own // 2 if retry_after is None else retry_after * 1000)
 
 
 def test_thoughts_of_another_provider_stay_behind() -> None:
@@ -146,7 +148,7 @@ async def test_a_hand_over_while_waiting_is_at_once_and_loses_no_place() -> None
         kinds = [frame["type"] for frame in await rig.frames()]
 
     assert (first.outcome, first.reason, second.status) == ("handed_over", "draining", "completed")
-    assert waits == [5.0]
+    assert waits == [5.25]
     assert (kinds.count("data-recovering"), kinds.count("reset-step"), kinds.count("data-rate-limited")) == (0, 1, 1)
 
 
