@@ -39,7 +39,7 @@ def model_failed(turn: Turn, error: ProviderError, chance: float) -> Advance:
 
 def wait_ms(tries: int, error: ProviderError, chance: float) -> int:
     """How long to wait before the next try: at least as long as the provider says, else twice as long each time."""
-    longest = min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2**tries)
+    longest = min(LONGEST_WAIT_MS, FIRST_WAIT_MS << tries)
     own = int(longest * (1 + chance) / 2)
     if error.retry_after is None:
         return own
