@@ -1,5 +1,6 @@
 """What every process of ours is made of, put together in one place: plain constructor calls, no container."""
 
+import logging
 import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -24,6 +25,7 @@ from checkpoints.port import Grip, RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
 from providers.choose import SCRIPTED, Providers
+from providers.prices import PriceList, parse_rates
 from providers.script import Script, ScriptError, load_scripts
 from records.records import Records
 from resp.address import parse_address
@@ -37,6 +39,8 @@ from runner.turn import Runner
 
 if TYPE_CHECKING:
     from providers.anthropic import AnthropicProvider
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
@@ -61,6 +65,7 @@ class Core:
     assistants: Mapping[str, Assistant]
     scripts: Mapping[str, Script]
     providers: Providers
+    prices: PriceList
 
     def runner(
         self,
@@ -90,6 +95,7 @@ class Core:
             records=self.records,
             assistants=self.assistants,
             choose=self._choose,
+            price=self.prices,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
             chance=random.random,
@@ -100,6 +106,7 @@ class Core:
                 retention_ms=self.settings.retention_seconds * 1_000,
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
                 abandon_ms=self.settings.grace_ms * 2 // 5,
+                budget_micro_usd=self.settings.budget_micro_usd,
             ),
         )
 
@@ -144,6 +151,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 assistants=_assistants(settings),
                 scripts=scripts,
                 providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),
+                prices=_prices(settings),
             )
     finally:
         await push.close()
@@ -170,6 +178,17 @@ def _anthropic(settings: Settings) -> "AnthropicProvider | None":
     from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
 
     return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
+
+
+def _prices(settings: Settings) -> PriceList:
+    rates = parse_rates(settings.prices)
+    if settings.anthropic_key is None:
+        return PriceList(rates=rates)
+    from providers.snapshot import snapshot_price  # noqa: PLC0415 - as above: it is needed where that SDK is
+
+    if snapshot_price(settings.model, False) is None and settings.model not in rates:
+        logger.warning("nobody knows what CHAT_MODEL costs, so it is not asked: see TURNKEEP_PRICES")
+    return PriceList(rates=rates, snapshot=snapshot_price)
 
 
 def _assistants(settings: Settings) -> Mapping[str, Assistant]:

@@ -33,6 +33,9 @@ class Metrics:
             registry=registry,
         )
         self._trouble = Counter("turnkeep_trouble", "Things that failed and were survived", registry=registry)
+        self._budget = Counter(
+            "turnkeep_budget", "Model calls that asked for their place in the budget", ["decision"], registry=registry
+        )
         self._frames = Counter("turnkeep_frames_appended", "Frames appended to logs", registry=registry)
         self._append = Histogram(
             "turnkeep_append_seconds", "Round trip of an append", buckets=_APPEND_SECONDS, registry=registry
@@ -76,6 +79,9 @@ class Metrics:
 
     def model_failed(self, kind: str) -> None:
         self._model_failed.labels(kind).inc()
+
+    def budget(self, decision: str) -> None:
+        self._budget.labels(decision).inc()
 
     def trouble(self) -> None:
         self._trouble.inc()

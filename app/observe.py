@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from app.alerts import Alerts
 from app.metrics import Metrics
@@ -50,6 +50,9 @@ class RunObserver:
     def model_failed(self, run_id: str, kind: str) -> None:
         self._metrics.model_failed(kind)
         logger.warning("model call failed", extra={"run_id": run_id, "kind": kind})
+
+    def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
+        self._metrics.budget(decision)
 
     def trouble(self, run_id: str, what: str) -> None:
         self._metrics.trouble()

@@ -110,4 +110,12 @@ class Stopped:
     model: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """What the call has used so far, as the provider counts it. Not part of the answer."""
+
+    usage: Usage
+
+
 ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | Compacted | Stopped
+ProviderEvent = ModelEvent | Metered

@@ -16,7 +16,7 @@ from anthropic import AnthropicError, APIStatusError, APITimeoutError, AsyncAnth
 from anthropic.types import RawMessageStreamEvent
 
 from protocol.errors import ProviderError
-from protocol.model import ModelEvent, ModelRequest
+from protocol.model import Metered, ModelRequest, ProviderEvent
 from providers.assembly import Assembly
 from providers.failures import failure, refusal
 from providers.messages import request_body
@@ -41,13 +41,17 @@ class AnthropicProvider:
         """Close all connections."""
         await self._client.close()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         assembly = Assembly()
+        told = assembly.usage
         try:
             async with aclosing(self._events(request)) as events:
                 async for event in events:
                     for shown in assembly.feed(event.model_dump(mode="json", exclude_unset=True, warnings=False)):
                         yield shown
+                    if assembly.usage is not told:
+                        told = assembly.usage
+                        yield Metered(told)
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError, *_UNREADABLE) as error:
             # Not chained: a traceback would carry the provider's text into logs.
             raise _failed(error) from None

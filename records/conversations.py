@@ -64,6 +64,7 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
             usage=Usage.model_validate(row["usage"]),
             created_ms=row["created_ms"],
             suggested=tuple(row["suggested"] or ()),
+            cost_micro_usd=row["cost_micro_usd"],
         )
         for row in connection.execute(query).mappings()
     )

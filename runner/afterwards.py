@@ -12,7 +12,7 @@ from assistants.definition import Assistant
 from engine.settle import suggesting
 from engine.title import title_of
 from engine.values import Advance
-from protocol.checkpoint import Message, Seal
+from protocol.checkpoint import Message, Outcome, Seal
 from protocol.turn import TurnRequest
 from records.values import Place
 from runner.parts import Parts
@@ -33,7 +33,7 @@ class Afterwards:
         """The end with the prompts that need no waiting."""
         outcome, suggest = advance.turn.state.outcome, self._assistant.suggest
         self.cancel()
-        if suggest is None or outcome is None or outcome.status != "completed":
+        if suggest is None or outcome is None or not _answered(outcome):
             return advance
         asked = suggest(self._request.text, _text(advance.turn.state.message))
         prompts = asyncio.get_running_loop().create_task(self._bounded(asked, ()))
@@ -49,7 +49,7 @@ class Afterwards:
         try:
             if self._prompts is not None and (prompts := await self._prompts):
                 await records.suggest(self._place, prompts)
-            if request.sequence == 1 and seal.outcome.status == "completed":
+            if request.sequence == 1 and _answered(seal.outcome):
                 title = await self._title(_text(seal.message))
                 await records.entitle(request.tenant, request.conversation_id, title)
         except Exception:  # noqa: BLE001 - the answer is stored, and nobody waits for this
@@ -81,6 +81,10 @@ class Afterwards:
         except Exception:  # noqa: BLE001 - an assistant's own code: its turn has an answer, whatever this does
             self._parts.observer.trouble(self._request.run_id, "an assistant failed at what follows its answer")
             return otherwise
+
+
+def _answered(outcome: Outcome) -> bool:
+    return outcome.status == "completed" and not outcome.kind  # a hand-off is no answer
 
 
 def _text(message: Message) -> str:

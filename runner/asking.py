@@ -1,36 +1,41 @@
 """Asking a turn's model: whom, when, and with what. One call at a time, which speaks through the mailbox."""
 
+from dataclasses import dataclass
+
 from assistants.definition import Assistant
 from engine.prompt import without_thoughts
 from engine.values import Turn
 from protocol.model import ModelRequest
+from runner.meter import Meter
 from runner.parts import Chosen, Parts
 from runner.work import Work, call_model
 
 
+@dataclass(slots=True, kw_only=True)
 class Asking:
     """The models of one turn, in the order in which they are asked. `waiting`: the next call has not begun yet."""
 
-    def __init__(self, parts: Parts, work: Work, assistant: Assistant, chain: tuple[Chosen, ...]) -> None:
-        self.waiting = False
-        self._parts = parts
-        self._work = work
-        self._assistant = assistant
-        self._chain = chain
+    parts: Parts
+    work: Work
+    meter: Meter
+    assistant: Assistant
+    chain: tuple[Chosen, ...]
+    waiting: bool = False
 
     def start(self, now: Turn) -> None:
         """Ask the model whose turn it is, as soon as the state allows."""
-        if self._chain:
-            self._work.start(self._ask(now))
+        if self.chain:
+            self.work.ask(self._ask(now))
 
     async def _ask(self, now: Turn) -> None:
-        left_ms = now.state.trying.not_before_ms - self._parts.clock.now_ms()
+        left_ms = now.state.trying.not_before_ms - self.parts.clock.now_ms()
         if left_ms > 0:
             self.waiting = True
-            await self._parts.pause(left_ms / 1000)
+            await self.parts.pause(left_ms / 1000)
             self.waiting = False
-        chosen = self._chain[min(now.state.fallback, len(self._chain) - 1)]
-        await call_model(self._work, chosen.provider, request(self._assistant, chosen.model, now))
+        chosen = self.chain[min(now.state.fallback, len(self.chain) - 1)]
+        asked = request(self.assistant, chosen.model, now)
+        await call_model(self.work, self.meter.stream(chosen.provider, asked, now.state.step))
 
 
 def request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
