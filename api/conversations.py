@@ -84,4 +84,8 @@ def _shown(conversation: Conversation) -> JsonObject:
 
 def _message(message: StoredMessage) -> JsonObject:
     shown = cast("JsonObject", asdict(message))
-    return shown | {"parts": [*message.parts], "usage": message.usage.model_dump()}
+    return shown | {
+        "parts": [*message.parts],
+        "usage": message.usage.model_dump(),
+        "suggested": [*message.suggested],
+    }

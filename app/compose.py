@@ -18,6 +18,7 @@ from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel
 from assistants.registry import registry
+from assistants.routing import models_of
 from checkpoints.outbox import Outbox
 from checkpoints.outbox_redis import RedisOutbox
 from checkpoints.port import Grip, RunStore
@@ -31,6 +32,7 @@ from resp.address import parse_address
 from resp.client import Client
 from resp.keys import Keys
 from resp.push import PushConnection
+from runner.choosing import chosen
 from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
@@ -96,6 +98,7 @@ class Core:
             price=self.prices,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
+            chance=random.random,
             observer=RunObserver(self.metrics, self.alerts, on_claim),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,
@@ -109,12 +112,15 @@ class Core:
 
     def model_of(self, assistant: Assistant) -> str:
         """The model that answers for an assistant. Raises TurnkeepError: `not_configured`."""
-        model = assistant.model or self.settings.model
+        model = self._models_of(assistant, "")[0]
         return self.providers.choose(model, require_model=assistant.require_model)[1]
 
     def _choose(self, assistant: Assistant, request: TurnRequest) -> Chosen:
-        model = f"{SCRIPTED}{request.script}" if request.script else assistant.model or self.settings.model
-        return Chosen(*self.providers.choose(model, require_model=assistant.require_model))
+        named = (f"{SCRIPTED}{request.script}",) if request.script else self._models_of(assistant, request.tier)
+        return chosen(self.providers, assistant, named)
+
+    def _models_of(self, assistant: Assistant, tier: str) -> tuple[str, ...]:
+        return models_of(assistant, tier, model=self.settings.model, fallbacks=self.settings.fallback_models)
 
 
 @asynccontextmanager
@@ -159,8 +165,9 @@ def _scripts(settings: Settings) -> Mapping[str, Script]:
         scripts = load_scripts(TURNS, *([Path(settings.scripts)] if settings.scripts else []))
     except ScriptError as error:
         raise RefusedSettings(f"TURNKEEP_SCRIPTS: {error}") from None
-    if settings.model.startswith(SCRIPTED) and settings.model.removeprefix(SCRIPTED) not in scripts:
-        raise RefusedSettings("CHAT_MODEL: there is no scripted turn of this name")
+    for name, models in (("CHAT_MODEL", (settings.model,)), ("TURNKEEP_FALLBACK_MODELS", settings.fallback_models)):
+        if any(one.startswith(SCRIPTED) and one.removeprefix(SCRIPTED) not in scripts for one in models):
+            raise RefusedSettings(f"{name}: there is no scripted turn of this name")
     return scripts
 
 

@@ -15,6 +15,8 @@ from pydantic import ValidatorFunctionWrapHandler as Check
 
 from app.settings_fields import SWITCH_WORDS, Key, Prices, Ring, Secret, Switch, field, mark, number, secret, text, word
 
+MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
+
 _OUR_NAMES = ("CHAT_", "MODEL_BUDGET_", "TURNKEEP_")
 _DAYS_IN_A_MONTH = 30
 
@@ -91,7 +93,13 @@ class Settings(BaseModel):
         "CHAT_MODEL",
         "claude-opus-4-8",
         "`claude-*`, `stub-chat-v1`, `demo`, or `scripted:` and the name of a scripted turn",
-        pattern=r"^(claude-[\w.-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)$",
+        pattern=f"^{MODEL}$",
+    )
+    others: str = text(
+        "TURNKEEP_FALLBACK_MODELS",
+        "",
+        "models asked in this order, separated by commas, where the first one stays busy or broken",
+        f"^({MODEL}(, *{MODEL})*)?$",
     )
     scripts: str = text(
         "TURNKEEP_SCRIPTS",
@@ -190,6 +198,11 @@ class Settings(BaseModel):
         """The share of turns that run durably while nobody has set the switch."""
         wanted = self.environment != "production" if self.dispatch is None else self.dispatch
         return 100 if wanted else 0
+
+    @property
+    def fallback_models(self) -> tuple[str, ...]:
+        """Whom to ask in order where the model fails."""
+        return tuple(name.strip() for name in self.others.split(",") if name.strip())
 
     @property
     def budget_of_a_day(self) -> float:

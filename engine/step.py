@@ -7,15 +7,15 @@ from typing import TypeVar, cast
 
 from engine.boundary import committed, limit_reached, next_step
 from engine.calls import ask
+from engine.failing import with_less
 from engine.fold import fold
 from engine.settle import said, settle
 from engine.text import joined, whole_json
 from engine.values import Advance, OpenStep, StreamedCall, Turn
 from protocol.checkpoint import Outcome
-from protocol.errors import ProviderError
-from protocol.frames import Frame, PartEnd, ToolInputStart
+from protocol.frames import Frame, PartEnd, ToolInputStart, data
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
+from protocol.model import BlockEnded, Compacted, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
 
 Emitted = tuple[OpenStep, tuple[Frame, ...]]
 Item = TypeVar("Item")
@@ -61,14 +61,10 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
             return _emit(turn, *_all(partial(_tool_input, turn.state.step), step, deltas))
         case BlockEnded(signature=signature):
             return _emit(turn, *_end_part(step, signature))
+        case Compacted():
+            return _emit(turn, *_compacted(step))
         case Stopped():
             return _stopped(turn, step, event)
-
-
-def model_failed(turn: Turn, error: ProviderError) -> Advance:
-    """The call failed: the run ends with what was shown so far."""
-    reason = "length" if error.kind in ("context_overflow", "max_tokens") else "error"
-    return settle(turn, Outcome(status="failed", finish_reason=reason, kind=error.kind, message=error.message))
 
 
 def needs_space_between(before: str, after: str) -> bool:
@@ -132,6 +128,11 @@ def _end_part(step: OpenStep, signature: str | None) -> Emitted:
     return replace(step, part="", part_id="", held=""), (end,)
 
 
+def _compacted(step: OpenStep) -> Emitted:
+    step, frames = _end_part(step, None)
+    return step, (*frames, data("context", {"compacted": True}))
+
+
 def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
     frames: tuple[Frame, ...] = ()
     known = [at for at, call in enumerate(step.calls) if call.provider_id == event.id]
@@ -163,7 +164,7 @@ def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     emitted = _emit(turn, step, (*more, *ended))
     step = emitted.turn.open_step or step
     usage = turn.state.usage.plus(stop.usage)
-    state = turn.state.model_copy(update={"usage": usage, "model": stop.model or turn.plan.model})
+    state = turn.state.model_copy(update={"usage": usage, "model": stop.model or turn.plan.asked(turn.state.fallback)})
     follow = _follow(replace(emitted.turn, state=state), step, stop)
     return replace(follow, frames=(*emitted.frames, *follow.frames))
 
@@ -174,6 +175,8 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     if stop.reason == "pause_turn":
         # The provider paused a long turn: its message goes back as it is, and the next step continues.
         return next_step(turn, ({"role": "assistant", "content": list(stop.content)},), steer=False)
+    if stop.reason == "context_window" and (shorter := with_less(turn)) is not None:
+        return shorter
     if stop.reason in FAILED_STOPS:
         return settle(turn, FAILED_STOPS[stop.reason], stop.content)
     if not any(part["type"] == "text" and part["text"] for part in step.message.parts):

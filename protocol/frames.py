@@ -63,7 +63,9 @@ Frame = (
     | SteeringMessage | Data | Error | Abort | Finish
 )  # fmt: skip
 
-TRANSIENT_DATA = frozenset({"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void"})
+TRANSIENT_DATA = frozenset(
+    {"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void", "rate-limited", "model-fallback"}
+)
 KEPT_DATA = frozenset(
     {"usage", "error", "question", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"}
 )

@@ -61,6 +61,8 @@ class ModelRequest:
     call_seconds: float
     thinking: bool = False
     fast: bool = False
+    attempt: int = 0  # how many calls of this step failed before, of this model
+    compact_at: int | None = None  # tokens of input past which the provider may put a summary in place of what is old
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class BlockEnded:
     signature: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The provider put a summary in place of older messages. It is among the blocks of `Stopped.content`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
     """The call is complete. `content` holds the assistant's blocks verbatim, for the history."""
@@ -110,5 +117,5 @@ class Metered:
     usage: Usage
 
 
-ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | Stopped
+ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | Compacted | Stopped
 ProviderEvent = ModelEvent | Metered

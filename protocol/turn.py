@@ -31,6 +31,7 @@ class TurnRequest(Stored):
     user_message_id: str
     owner: str
     tenant: str = ""
+    tier: str = ""  # of whoever asked; chooses among models
     assistant: str
     text: str
     has_attachments: bool = False

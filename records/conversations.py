@@ -1,11 +1,11 @@
 """Conversations and their messages as their owner sees them. Nobody else's, and nothing deleted, is ever found."""
 
-from sqlalchemy import ColumnElement, Connection, insert, select
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from protocol.model import Usage
 from records.schema import conversations, messages
 from records.turns import FIRST_SEQUENCE
-from records.values import Conversation, Key, Span, StoredMessage
+from records.values import Conversation, Key, Place, Span, StoredMessage
 
 COLUMNS = [conversations.c[name] for name in Conversation.__dataclass_fields__]
 
@@ -63,7 +63,25 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
             outcome=row["outcome"],
             usage=Usage.model_validate(row["usage"]),
             created_ms=row["created_ms"],
+            suggested=tuple(row["suggested"] or ()),
             cost_micro_usd=row["cost_micro_usd"],
         )
         for row in connection.execute(query).mappings()
     )
+
+
+def entitle(connection: Connection, tenant: str, conversation_id: str, title: str) -> None:
+    """Give the conversation a title, unless it has one."""
+    untitled = (conversations.c.tenant == tenant, conversations.c.id == conversation_id, conversations.c.title == "")
+    connection.execute(update(conversations).where(*untitled).values(title=title))
+
+
+def suggest(connection: Connection, place: Place, prompts: tuple[str, ...]) -> None:
+    """Note what the user may go on with after an answer."""
+    answer = (
+        messages.c.tenant == place.tenant,
+        messages.c.conversation_id == place.conversation_id,
+        messages.c.sequence == place.sequence,
+        messages.c.role == "assistant",
+    )
+    connection.execute(update(messages).where(*answer).values(suggested=[*prompts]))

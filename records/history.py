@@ -1,7 +1,10 @@
 """What the next turn is told of those before it."""
 
-from sqlalchemy import Connection, func, select
+from collections.abc import Mapping
 
+from sqlalchemy import Connection, func, select, update
+
+from protocol.json import JsonObject
 from records.schema import conversations, messages
 from records.values import HistoryMessage
 
@@ -33,3 +36,17 @@ def window(
         )
         for row in rows
     )
+
+
+def repair(
+    connection: Connection, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]
+) -> None:
+    """Store the model's own messages of these answers anew. What readers get of them stays as it is."""
+    for sequence, provider in providers.items():
+        answer = (
+            messages.c.tenant == tenant,
+            messages.c.conversation_id == conversation_id,
+            messages.c.sequence == sequence,
+            messages.c.role == "assistant",
+        )
+        connection.execute(update(messages).where(*answer).values(provider=provider))

@@ -5,12 +5,13 @@ answer (then a write may or may not have happened; every write may be repeated),
 Times are arguments, in milliseconds since the epoch.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Self
 
 from sqlalchemy.exc import IntegrityError
 
 from protocol.errors import TurnkeepError
+from protocol.json import JsonObject
 from protocol.turn import Transport
 from records import conversations, history, migrate, runs, settle, spend, turns
 from records.database import Database
@@ -21,6 +22,7 @@ from records.values import (
     Conversation,
     HistoryMessage,
     Key,
+    Place,
     Reservation,
     Run,
     RunFilter,
@@ -123,6 +125,18 @@ class Records:
         return await self._database.read(
             lambda connection: history.window(connection, tenant, conversation_id, before_sequence, turns)
         )
+
+    async def repair(self, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]) -> None:
+        """Put these in place of what answers hold of the model's own messages, by sequence."""
+        await self._database.write(lambda connection: history.repair(connection, tenant, conversation_id, providers))
+
+    async def entitle(self, tenant: str, conversation_id: str, title: str) -> None:
+        """Give a conversation its title, unless it has one."""
+        await self._database.write(lambda connection: conversations.entitle(connection, tenant, conversation_id, title))
+
+    async def suggest(self, place: Place, prompts: tuple[str, ...]) -> None:
+        """Store prompts to go on with beside the answer at this place."""
+        await self._database.write(lambda connection: conversations.suggest(connection, place, prompts))
 
     async def create(self, key: Key, title: str, now_ms: int) -> bool:
         """Create a conversation. False where the id is taken, whoever has it: `conversation` tells its owner more."""

@@ -41,6 +41,7 @@ messages = Table(
     Column("model", Label, nullable=False),
     Column("outcome", Identifier, nullable=False),
     Column("usage", Document, nullable=False),
+    Column("suggested", Document),
     Column("created_ms", BigInteger, nullable=False),
     Column("cost_micro_usd", BigInteger, nullable=False, server_default="0"),
     ForeignKeyConstraint(

@@ -21,6 +21,15 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a message stands. Who asks is not looked at: it is the run itself."""
+
+    tenant: str
+    conversation_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegin:
     """A turn that wants to begin. `parts` is the user's message as an AI SDK UI message holds it."""
 
@@ -141,6 +150,7 @@ class StoredMessage:
     outcome: RunStatus | Literal[""]
     usage: Usage
     created_ms: int
+    suggested: tuple[str, ...] = ()  # prompts to go on with, where they came too late for the parts
     cost_micro_usd: int = 0  # of the whole run
 
 
