@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
+from app.models import models
 from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
@@ -32,9 +32,6 @@ from resp.push import PushConnection
 from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
-
-if TYPE_CHECKING:
-    from providers.anthropic import AnthropicProvider
 
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
@@ -121,9 +118,12 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
     address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
     client = Client(address, jitter=random.random)
     push = PushConnection(address, jitter=random.random)
-    anthropic = _anthropic(settings)
     try:
-        async with Records(settings.database_url) as records, Alerts(settings.alert_url) as alerts:
+        async with (
+            Records(settings.database_url) as records,
+            Alerts(settings.alert_url) as alerts,
+            models(settings) as (anthropic, others),
+        ):
             yield Core(
                 settings=settings,
                 metrics=Metrics(),
@@ -137,13 +137,11 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 alerts=alerts,
                 assistants=_assistants(settings),
                 scripts=scripts,
-                providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),
+                providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
             )
     finally:
         await push.close()
         await client.close()
-        if anthropic is not None:
-            await anthropic.aclose()
 
 
 def _scripts(settings: Settings) -> Mapping[str, Script]:
@@ -154,15 +152,6 @@ def _scripts(settings: Settings) -> Mapping[str, Script]:
     if settings.model.startswith(SCRIPTED) and settings.model.removeprefix(SCRIPTED) not in scripts:
         raise RefusedSettings("CHAT_MODEL: there is no scripted turn of this name")
     return scripts
-
-
-def _anthropic(settings: Settings) -> "AnthropicProvider | None":
-    if settings.anthropic_key is None:
-        return None
-    # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
-    from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
-
-    return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
 
 
 def _assistants(settings: Settings) -> Mapping[str, Assistant]:

@@ -7,6 +7,7 @@ prefix as the first slice did.
 from dataclasses import dataclass
 from typing import Literal
 
+from protocol.json import JsonObject
 from tools.declare import Tool
 
 Profile = Literal["interactive", "kb", "agent"]
@@ -36,13 +37,17 @@ PROFILES: dict[Profile, Limits] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assistant:
-    """`model` empty means the deployment's `CHAT_MODEL`. `parallel_tools` lets the tools of a step run at once."""
+    """`model` empty means the deployment's `CHAT_MODEL`. `parallel_tools` lets the tools of a step run at once.
+
+    `served_tools` are tools that the provider runs, as its API writes them: `{"type": "web_search_20250305", "name": "web_search"}`.
+    """
 
     name: str
     title: str
     instructions: str
     model: str = ""
     tools: tuple[Tool, ...] = ()
+    served_tools: tuple[JsonObject, ...] = ()
     profile: Profile = "agent"
     limits: Limits | None = None
     parallel_tools: bool = True

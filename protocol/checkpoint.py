@@ -55,6 +55,7 @@ class Outcome(Stored):
     finish_reason: Literal["stop", "length", "content-filter", "error", "other"]
     kind: str = ""
     message: str = ""
+    details: dict[str, str] = Field(default_factory=dict)  # of a refusal, in the provider's words: not for readers
 
 
 class Message(Stored):
@@ -86,6 +87,7 @@ class TurnState(Stored):
     deadline_ms: int = 0  # wall clock: when the asked step's waiting ends, 0 where it waits for nobody
     usage: Usage = Usage()
     model: str = ""  # who answered last
+    container: str = ""  # where the provider's own tools run, while they do
     elapsed_ms: int = 0  # over all slices
     outcome: Outcome | None = None
     observed: dict[str, Json] = Field(default_factory=dict)  # what each observer of the turn knows, by its name

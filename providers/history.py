@@ -57,6 +57,12 @@ def tool_results(messages: Sequence[JsonObject]) -> list[JsonObject]:
     return [block for block in blocks(messages[-1]) if block.get("type") == "tool_result"] if messages else []
 
 
+def tools_used(messages: Sequence[JsonObject]) -> list[str]:
+    """The names of the tools that calls in the history are of, each once, in the order of their first call."""
+    calls = (block for message in messages for block in blocks(message) if block.get("type") == "tool_use")
+    return list(dict.fromkeys(str(call["name"]) for call in calls))
+
+
 def passages(messages: Sequence[JsonObject]) -> list[str]:
     """The reference material of this turn's question, best first: its `search_result` blocks.
 

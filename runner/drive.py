@@ -279,4 +279,6 @@ def _request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
         call_seconds=limits.call_seconds,
         thinking=assistant.thinking,
         fast=assistant.fast,
+        served_tools=assistant.served_tools,
+        container=now.state.container,
     )
