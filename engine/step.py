@@ -214,7 +214,7 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     if stop.reason in FAILED_STOPS:
         outcome = FAILED_STOPS[stop.reason].model_copy(update={"details": stop.details})
         return settle(turn, outcome, stop.content)
-    if not any(part["type"] == "text" and part["text"] for part in step.message.parts):
+    if not any(part["type"] == "text" and str(part["text"]).strip() for part in step.message.parts):
         return settle(turn, EMPTY, stop.content)
     if turn.state.steering and limit_reached(turn.plan, committed(turn)) is None:
         return next_step(turn, said(stop.content))  # the user spoke while the answer was written: it goes on

@@ -1,7 +1,7 @@
 """Plays the cases of `tests/provider_cases.py`: one call at the adapter, one turn at the runner, and the turn after it.
 
-`python -m tests.provider_bench` writes what comes of them into the cases that do not say it yet, and the table into
-docs/providers.md.
+`python -m tests.provider_bench` writes what comes of them into the cases that do not say it yet, with `--again` into all,
+and the table into docs/providers.md.
 """
 
 import asyncio
@@ -9,16 +9,16 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import cast
 
 from assistants.definition import Assistant
 from checkpoints.memory import MemoryRunStore
-from checkpoints.port import RunStore
 from protocol.checkpoint import LedgerEntry
-from protocol.model import ModelRequest, Stopped, ToolSchema
+from protocol.json import JsonObject
+from protocol.model import ModelRequest, Stopped, Usage
 from providers.anthropic import AnthropicProvider
 from providers.script import Script
 from records.records import Records
@@ -27,110 +27,145 @@ from tests.contract.providers import anthropic_at, outcome, user
 from tests.fakes import anthropic_upstream as wire
 from tests.fakes.anthropic_upstream import Reply, Upstream
 from tests.provider_cases import FOLDER, Came, Case, cases, kinds, replies, shape
-from tests.rig import RUN_ID, Rig
+from tests.rig import RUN_ID, Outside, Rig
 
 MODEL = "claude-fable-5-2"
 NEXT_ID = "00000000-0000-4000-8000-000000000002"
 NO_SCRIPT = Script(name="none", input="", calls=())
-SERVED = ({"type": "web_search_20250305", "name": "web_search"},)
 PAGE = Path(__file__).parents[1] / "docs" / "providers.md"
-IDLE_SECONDS = 0.05  # where a case is about silence
+IDLE_SECONDS = 0.1  # where a case is about silence
 PATIENT_SECONDS = 20.0
+FOREIGN = ("sk-ant", "http", "Internal", "10.0.0.1", "210000")  # what only a provider says
 
 
+@dataclass(kw_only=True)
 class ProviderRig(Rig):
-    """The rig with a thinking assistant behind the real adapter."""
+    """The rig with an assistant that was made before."""
+
+    made: Assistant
 
     @property
     def assistant(self) -> Assistant:
-        return replace(super().assistant, thinking=True, served_tools=SERVED)
+        return replace(self.made, limits=self.limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """One upstream, the adapter before it, and a thinking assistant that may search and has the rig's tools."""
+
+    upstream: Upstream
+    provider: AnthropicProvider
+    outside: Outside
+    assistant: Assistant
+
+    def set_up(self, case: Case) -> None:
+        """Let the upstream do what the case says, and go on with its last reply."""
+        self.upstream.forget()
+        self.upstream.replies += replies(case)
+        self.outside.effects.clear()
+
+    @asynccontextmanager
+    async def rig(self, case: Case) -> AsyncIterator[Rig]:
+        """A rig for the turn of a case."""
+        async with await Records.in_memory() as records:
+            rig = ProviderRig(records=records, outside=self.outside, made=self.assistant)
+            rig.store = MemoryRunStore(rig.clock)
+            rig.with_limits(idle_seconds=idle_seconds(case), call_seconds=PATIENT_SECONDS, **case.get("limits", {}))
+            rig.choose = lambda _assistant, _request: Chosen(self.provider, MODEL)
+            yield rig
+
+
+@asynccontextmanager
+async def bench() -> AsyncIterator[Bench]:
+    async with Upstream(last_again=True) as upstream, anthropic_at(upstream) as provider:
+        outside = Outside()
+        search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
+        assistant = Assistant(
+            name="bench",
+            title="Bench",
+            instructions="Answer.",
+            tools=outside.tools,
+            served_tools=(search,),
+            thinking=True,
+        )
+        yield Bench(upstream=upstream, provider=provider, outside=outside, assistant=assistant)
 
 
 def idle_seconds(case: Case) -> float:
     return IDLE_SECONDS if any(reply.end in ("hold", "ping") for reply in replies(case)) else PATIENT_SECONDS
 
 
-async def call(case: Case) -> str:
-    """How the first call of a case ends at the adapter."""
-    schema = ToolSchema(name="add", description="Add.", input_schema={"type": "object"})
+async def call(made: Bench, case: Case) -> tuple[str, Usage]:
+    """How the first call of a case ends at the adapter, and what it counted."""
     asked = ModelRequest(
         model=MODEL,
-        system="Answer.",
+        system=made.assistant.instructions,
         messages=(user("Go."),),
-        tools=(schema,),
+        tools=tuple(tool.schema for tool in made.assistant.tools),
         max_tokens=8192,
         idle_seconds=idle_seconds(case),
         call_seconds=PATIENT_SECONDS,
         thinking=True,
-        served_tools=SERVED,
     )
-    async with upstream_of(case) as upstream:
-        async with anthropic_at(upstream) as provider:
-            events, error = await outcome(provider, asked)
-        await upstream.quiet.wait()
+    made.set_up(case)
+    events, error = await outcome(made.provider, asked)
+    stops = [event for event in events if isinstance(event, Stopped)]
     if error is None:
-        return f"stop {cast('Stopped', events[-1]).reason}"
-    assert not any(isinstance(event, Stopped) for event in events)
-    assert not any(foreign in str(error) for foreign in ("sk-ant", "http", "Internal"))
-    return error.kind if error.retry_after is None else f"{error.kind} after {error.retry_after:g} s"
+        assert stops == events[-1:]
+        return f"stop {stops[0].reason}", stops[0].usage
+    assert not stops
+    assert not any(foreign in str(error) for foreign in FOREIGN)
+    return error.kind if error.retry_after is None else f"{error.kind} after {error.retry_after:g} s", error.usage
 
 
-@asynccontextmanager
-async def upstream_of(case: Case) -> AsyncIterator[Upstream]:
-    """An upstream that does what the case says, and goes on with its last reply."""
-    async with Upstream(last_again=True, limit_tokens=case.get("limit")) as upstream:
-        upstream.replies += replies(case)
-        yield upstream
+async def turn(made: Bench, case: Case, *, slice_ms: int | None = None) -> Came:
+    """What comes of a case at the runner, and at the adapter."""
+    made.set_up(case)
+    async with made.rig(case) as rig:
+        await rig.begin("Go.")
+        await rig.run(NO_SCRIPT, slice_ms=slice_ms)
+        return await came_of(made, case, rig)
 
 
-@asynccontextmanager
-async def rig_of(case: Case, provider: AnthropicProvider, store: RunStore | None = None) -> AsyncIterator[Rig]:
-    async with await Records.in_memory() as records:
-        rig = ProviderRig(records=records)
-        rig.store = store or MemoryRunStore(rig.clock)
-        rig.with_limits(idle_seconds=idle_seconds(case), call_seconds=PATIENT_SECONDS)
-        rig.choose = lambda _assistant, _request: Chosen(provider, MODEL)
-        yield rig
-
-
-async def turn(case: Case, *, slice_ms: int | None = None) -> Came:
-    """What comes of a case at the runner."""
-    async with upstream_of(case) as upstream:
-        async with anthropic_at(upstream) as provider, rig_of(case, provider) as rig:
-            await rig.begin("Go.")
-            await rig.run(NO_SCRIPT, slice_ms=slice_ms)
-            came = await came_of(case, rig, upstream)
-        await upstream.quiet.wait()
-    return came
-
-
-async def came_of(case: Case, rig: Rig, upstream: Upstream, run_id: str = RUN_ID) -> Came:
+async def came_of(made: Bench, case: Case, rig: Rig, run_id: str = RUN_ID) -> Came:
     """What came of a turn that has ended; the next one of its conversation is played for it, and must be accepted."""
+    upstream = made.upstream
     asked, refused = len(upstream.requests), list(upstream.complaints)
-    frames = await rig.frames(run_id)
-    ledger = await rig.store.ledger(run_id)
+    frames, ledger = await rig.frames(run_id), await rig.store.ledger(run_id)
     effects = len(rig.outside.effects)
+    await _play_next(rig, upstream)
+    assert upstream.complaints == refused
+    history = shape(cast("list[object]", upstream.requests[-1]["messages"]))
+    data = {str(frame["type"]): cast("dict[str, object]", frame).get("data") for frame in frames}
+    error, reply, usage = (
+        cast("dict[str, str]", data.get(f"data-{name}") or {}) for name in ("error", "reply", "usage")
+    )
+    assert not any(foreign in json.dumps(data) for foreign in FOREIGN)
+    said = "".join(str(cast("dict[str, str]", frame)["delta"]) for frame in frames if frame["type"] == "text-delta")
+    called, counted = await call(made, case)
+    return Came(
+        call=called,
+        counted=_counts(counted.model_dump()),
+        turn=" ".join(filter(None, [reply["outcome"], error.get("kind"), str(dict(frames[-1])["finishReason"])])),
+        frames=kinds(frames),
+        history=history,
+        ledger={key: LedgerEntry.model_validate_json(entry).state for key, entry in sorted(ledger.items())},
+        text=said,
+        usage=[int(usage[name]) for name in ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")],
+        asked=asked,
+        effects=effects,
+    )
+
+
+async def _play_next(rig: Rig, upstream: Upstream) -> None:
     await rig.begin("And now?", run_id=NEXT_ID)
     upstream.replies[:] = [Reply([wire.body(wire.spoken(wire.text("Fine.")))])]
     results = await rig.run(NO_SCRIPT, run_id=NEXT_ID)
     assert results[-1].status == "completed", upstream.complaints
-    assert upstream.complaints == refused, upstream.complaints
-    ended = {frame["type"]: cast("dict[str, object]", frame) for frame in frames}
-    error = cast("dict[str, str]", ended["data-error"]["data"]) if "data-error" in ended else {}
-    reply = cast("dict[str, str]", ended["data-reply"]["data"])
-    usage = cast("dict[str, int]", ended["data-usage"]["data"])
-    said = "".join(str(cast("dict[str, str]", frame)["delta"]) for frame in frames if frame["type"] == "text-delta")
-    return Came(
-        call=await call(case),
-        turn=" ".join(filter(None, [reply["outcome"], error.get("kind"), str(ended["finish"]["finishReason"])])),
-        frames=kinds(frames),
-        history=shape(cast("list[object]", upstream.requests[-1]["messages"])),
-        ledger={key: LedgerEntry.model_validate_json(entry).state for key, entry in sorted(ledger.items())},
-        text=said,
-        usage=[usage[name] for name in ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")],
-        asked=asked,
-        effects=effects,
-    )
+
+
+def _counts(usage: dict[str, int]) -> list[int]:
+    return [usage[name] for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")]
 
 
 def table() -> str:
@@ -138,8 +173,7 @@ def table() -> str:
     lines = ["| the provider | the call | the turn | history of the next turn |", "|---|---|---|---|"]
     for case in cases().values():
         came = case["came"]
-        history = " · ".join(came["history"][:-1]) or came["history"][-1]
-        lines.append(f"| {case['name']} | {came['call']} | {came['turn']} | {history} |")
+        lines.append(f"| {case['name']} | {came['call']} | {came['turn']} | {' · '.join(came['history'])} |")
     return "\n".join(lines)
 
 
@@ -149,15 +183,16 @@ def write_table() -> None:
     PAGE.write_text(f"{before}<!-- cases -->\n{table()}\n<!-- end of cases -->{after}")
 
 
-def record() -> None:
+async def record(*, again: bool) -> None:
     """Write what comes of the cases that do not say it."""
-    for path in sorted(FOLDER.glob("*.json")):
-        found: list[Case] = json.loads(path.read_text())
-        for case in found:
-            if "came" not in case:
-                sys.stdout.write(f"{case['name']}\n")
-                case["came"] = asyncio.run(turn(case)).written()
-        path.write_text("[\n" + ",\n".join(map(_case_lines, found)) + "\n]\n")
+    async with bench() as made:
+        for path in sorted(FOLDER.glob("*.json")):
+            found: list[Case] = json.loads(path.read_text())
+            for case in found:
+                if again or "came" not in case:
+                    sys.stdout.write(f"{case['name']}\n")
+                    case["came"] = (await turn(made, case)).written()
+            path.write_text("[\n" + ",\n".join(map(_case_lines, found)) + "\n]\n")
     cases.cache_clear()
 
 
@@ -170,5 +205,5 @@ def _case_lines(case: Case) -> str:
 
 
 if __name__ == "__main__":
-    record()
+    asyncio.run(record(again="--again" in sys.argv))
     write_table()

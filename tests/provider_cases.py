@@ -10,7 +10,7 @@ A case is one turn. Its replies are written as blocks, and then broken:
     until    the bytes end after this text      end      close, cut, hold or ping (see `Reply`)
     status, error, message, headers             an answer that is an error
 
-What must come of it is written by `python -m tests.provider_cases` and read by people: how the call ends at the adapter, the
+What must come of it is written by `python -m tests.provider_bench` and read by people: how the call ends at the adapter, the
 frames by their types, how the turn ends, the next request's messages by their blocks, the ledger.
 """
 
@@ -115,6 +115,7 @@ class Came:
     """What came of a case."""
 
     call: str  # at the adapter
+    counted: list[int]  # there, as `usage`
     turn: str  # status and kind, finish reason
     frames: str
     history: list[str]  # as the next turn sent it

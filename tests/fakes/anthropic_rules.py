@@ -148,7 +148,7 @@ def _served(request: Message) -> Iterator[str]:
 
 
 def _thoughts(request: Message, betas: set[str], signed: Signed) -> Iterator[str]:
-    for number, message in enumerate(request["messages"]):
+    for message in request["messages"]:
         for block in _content(message):
             if block["type"] == "thinking" and not block.get("signature"):
                 yield "thinking.signature: Field required"

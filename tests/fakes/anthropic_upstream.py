@@ -33,7 +33,7 @@ class Upstream:
     """`async with Upstream() as upstream:` then `upstream.replies.append(…)` for every call to come.
 
     With `last_again` the last reply answers every further call too. `complaints` says what was refused; `quiet` is set while
-    no connection is open.
+    no connection is open, `idle` while none is being answered.
     """
 
     def __init__(self, *, last_again: bool = False, limit_tokens: int | None = None) -> None:
@@ -46,12 +46,19 @@ class Upstream:
         self.complaints: list[str] = []
         self.dropped: list[str] = []
         self.connections = 0
+        self.ping = PING
         self.held = asyncio.Event()  # a held reply was written
         self.left = asyncio.Event()  # the client of a held reply has gone
-        self.quiet = asyncio.Event()
+        self.quiet, self.idle = asyncio.Event(), asyncio.Event()
         self.signed = Signed()
-        self._serving: set[asyncio.Task[None]] = set()
+        self._open: set[asyncio.StreamWriter] = set()
         self.quiet.set()
+        self.idle.set()
+
+    def forget(self) -> None:
+        """Begin anew: no replies are left, nothing was asked or signed."""
+        self.replies, self.requests, self.complaints, self.dropped = [], [], [], []
+        self.signed = Signed()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -59,18 +66,16 @@ class Upstream:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        for writer in self._open:
+            writer.close()
+        await self.quiet.wait()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._serving.add(task)
+        self._open.add(writer)
         self.connections += 1
         self.quiet.clear()
         try:
@@ -80,8 +85,9 @@ class Upstream:
             pass
         finally:
             writer.close()
-            self._serving.discard(task)
-            if not self._serving:
+            self.idle.set()
+            self._open.discard(writer)
+            if not self._open:
                 self.quiet.set()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -89,12 +95,14 @@ class Upstream:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         raw = await reader.readexactly(int(headers["content-length"]))
         self.paths.append(first.split(" ")[1])
+        self.idle.clear()
         reply = self._reply(raw, headers)
         await _write(writer, reply)
         if reply.end in ("hold", "ping"):
             self.held.set()
-            await _outlast(reader, writer, pings=reply.end == "ping")
+            await _outlast(reader, writer, self.ping if reply.end == "ping" else b"")
             self.left.set()
+        self.idle.set()
         return reply.end == "close"
 
     def _reply(self, raw: bytes, headers: dict[str, str]) -> Reply:
@@ -138,11 +146,11 @@ async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
     await writer.drain()
 
 
-async def _outlast(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, pings: bool) -> None:
+async def _outlast(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ping: bytes) -> None:
     """Until the client closes: nothing else is expected of it."""
     gone = asyncio.ensure_future(reader.read(1))
-    while not (await asyncio.wait([gone], timeout=PING_SECONDS if pings else None))[0]:
-        writer.write(b"%x\r\n%b\r\n" % (len(PING), PING))
+    while not (await asyncio.wait([gone], timeout=PING_SECONDS if ping else None))[0]:
+        writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
 
 
 def _unreadable(raw: bytes) -> str:
