@@ -49,7 +49,12 @@ _MODELS: dict[str, Capabilities] = {
 
 
 def capabilities(model: str) -> Capabilities:
-    """What is known of a model, however the place where it is asked spells it (`us.anthropic.claude-…`, `claude-…@2026`)."""
-    name = model[max(0, model.find("claude-")) :].partition("@")[0]
+    """What is known of a model."""
+    name = own_name(model)
     known = [prefix for prefix in _MODELS if name == prefix or name.startswith(f"{prefix}-")]
     return _MODELS[max(known, key=len)] if known else Capabilities()
+
+
+def own_name(model: str) -> str:
+    """A model's own name, however the place where it is asked spells it: `us.anthropic.claude-…`, `claude-…@2026`."""
+    return model[max(0, model.find("claude-")) :].partition("@")[0]
