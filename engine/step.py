@@ -83,6 +83,7 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
 
 def model_failed(turn: Turn, error: ProviderError) -> Advance:
     """The call failed: the run ends with what was shown so far."""
+    turn = replace(turn, state=turn.state.model_copy(update={"usage": turn.state.usage.plus(error.usage)}))
     reason = "length" if error.kind in ("context_overflow", "max_tokens") else "error"
     return settle(turn, Outcome(status="failed", finish_reason=reason, kind=error.kind, message=error.message))
 
