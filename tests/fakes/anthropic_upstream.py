@@ -47,8 +47,10 @@ class Upstream:
         self.dropped: list[str] = []
         self.connections = 0
         self.ping = PING
+        self.pinging = False  # the held reply goes on in pings
         self.held = asyncio.Event()  # a held reply was written
         self.left = asyncio.Event()  # the client of a held reply has gone
+        self.pinged = asyncio.Event()  # such a client was sent pings
         self.quiet, self.idle = asyncio.Event(), asyncio.Event()
         self.signed = Signed()
         self._open: set[asyncio.StreamWriter] = set()
@@ -59,6 +61,8 @@ class Upstream:
         """Begin anew: no replies are left, nothing was asked or signed."""
         self.replies, self.requests, self.complaints, self.dropped = [], [], [], []
         self.signed = Signed()
+        for event in (self.held, self.left, self.pinged):
+            event.clear()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -99,11 +103,19 @@ class Upstream:
         reply = self._reply(raw, headers)
         await _write(writer, reply)
         if reply.end in ("hold", "ping"):
+            self.pinging = reply.end == "ping"
             self.held.set()
-            await _outlast(reader, writer, self.ping if reply.end == "ping" else b"")
+            await self._outlast(reader, writer, self.ping if reply.end == "ping" else b"")
             self.left.set()
         self.idle.set()
         return reply.end == "close"
+
+    async def _outlast(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ping: bytes) -> None:
+        """Until the client closes: nothing else is expected of it."""
+        gone = asyncio.ensure_future(reader.read(1))
+        while not (await asyncio.wait([gone], timeout=PING_SECONDS if ping else None))[0]:
+            writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
+            self.pinged.set()
 
     def _reply(self, raw: bytes, headers: dict[str, str]) -> Reply:
         if not headers.get("x-api-key") and not headers.get("authorization"):
@@ -144,13 +156,6 @@ async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
     if reply.end == "close":
         writer.write(b"0\r\n\r\n")
     await writer.drain()
-
-
-async def _outlast(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ping: bytes) -> None:
-    """Until the client closes: nothing else is expected of it."""
-    gone = asyncio.ensure_future(reader.read(1))
-    while not (await asyncio.wait([gone], timeout=PING_SECONDS if ping else None))[0]:
-        writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
 
 
 def _unreadable(raw: bytes) -> str:

@@ -4,7 +4,7 @@ import pytest
 from temporalio.client import Client
 
 from protocol.turn import ChatTurnInput
-from tests.provider_bench import NO_SCRIPT, bench, came_of
+from tests.provider_bench import NO_SCRIPT, bench, came_of, hurried
 from tests.provider_cases import cases
 from tests.workflow.durable import start, working
 
@@ -35,7 +35,7 @@ async def test_a_misbehaviour_ends_durably_as_it_does_inline(
     case = cases()[name]
     async with bench() as made:
         made.set_up(case)
-        async with made.rig(case) as rig:
+        async with hurried(made.upstream), made.rig(case) as rig:
             await rig.begin("Go.", run_id=run_id)
             async with working(client, run_id, rig, rig.runner(NO_SCRIPT)):
                 await (await start(client, ChatTurnInput(run_id=run_id, slice_ms=slice_ms))).result()
