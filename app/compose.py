@@ -10,7 +10,7 @@ from pathlib import Path
 from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
-from app.models import models
+from app.models import reached
 from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
@@ -122,7 +122,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
         async with (
             Records(settings.database_url) as records,
             Alerts(settings.alert_url) as alerts,
-            models(settings) as (anthropic, others),
+            reached(settings) as (anthropic, others),
         ):
             yield Core(
                 settings=settings,

@@ -8,7 +8,7 @@ from providers.port import Provider
 
 
 @asynccontextmanager
-async def models(settings: Settings) -> AsyncIterator[tuple[Provider | None, Mapping[str, Provider]]]:
+async def reached(settings: Settings) -> AsyncIterator[tuple[Provider | None, Mapping[str, Provider]]]:
     """Anthropic where there is a key, and the others by name. Nothing is connected yet; all is closed at the end."""
     wanted = {
         "anthropic": (settings.anthropic_url or None, settings.anthropic_key),

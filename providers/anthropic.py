@@ -21,12 +21,14 @@ from anthropic import (
     AsyncAnthropic,
     AsyncAnthropicBedrockMantle,
     AsyncStream,
+    DefaultAsyncHttpxClient,
 )
 
 from protocol.errors import ProviderError
 from protocol.model import ModelEvent, ModelRequest
 from providers.assembly import Assembly
-from providers.failures import failure, refusal, spent
+from providers.failures import failure, is_bound, refusal, spent
+from providers.history import without_thoughts
 from providers.messages import request_body
 
 BASE_URL = "https://api.anthropic.com"
@@ -49,10 +51,14 @@ class AnthropicProvider:
     first_party = True
 
     def __init__(self, api_key: str, *, base_url: str = BASE_URL) -> None:
-        self._client: Any = self._connect(api_key, base_url)
+        # A redirect would take the key to an address that nobody gave it for.
+        http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=_TIMEOUT)
+        self._client: Any = self._connect(
+            api_key=api_key, base_url=base_url, max_retries=0, timeout=_TIMEOUT, http_client=http
+        )
 
-    def _connect(self, api_key: str, base_url: str) -> AsyncAnthropic | AsyncAnthropicBedrockMantle:
-        return AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0, timeout=_TIMEOUT)
+    def _connect(self, **where: Any) -> AsyncAnthropic | AsyncAnthropicBedrockMantle:
+        return AsyncAnthropic(**where)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -105,10 +111,10 @@ class AnthropicProvider:
         try:
             return await self._create(body)
         except APIStatusError as error:
-            if "speed" not in body or error.status_code not in _BUSY or spent(error.error_code):
+            other = _other(replace(request, fast="speed" in body), error)
+            if other is None:
                 raise
-        # Fast mode has a limit of its own: its end is not that of the model.
-        return await self._create(request_body(replace(request, fast=False), first_party=self.first_party))
+        return await self._create(request_body(other, first_party=self.first_party))
 
     async def _create(self, body: dict[str, Any]) -> AsyncStream[Any]:
         interface = self._client.beta.messages if "betas" in body else self._client.messages
@@ -126,12 +132,22 @@ class BedrockProvider(AnthropicProvider):
     name = "bedrock"
     first_party = False
 
-    def _connect(self, api_key: str, base_url: str) -> AsyncAnthropicBedrockMantle:
-        return AsyncAnthropicBedrockMantle(api_key=api_key, base_url=base_url, max_retries=0, timeout=_TIMEOUT)
+    def _connect(self, **where: Any) -> AsyncAnthropicBedrockMantle:
+        return AsyncAnthropicBedrockMantle(**where)
 
 
 # What a stream raises that is not what it should be: from the SDK's own parsing and from `Assembly`.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError)
+
+
+def _other(request: ModelRequest, error: APIStatusError) -> ModelRequest | None:
+    """What to ask instead, once: the same in another mode, where it is the mode that was refused."""
+    if request.fast and error.status_code in _BUSY and not spent(error.error_code):
+        return replace(request, fast=False)  # fast mode has a limit of its own: its end is not that of the model
+    if is_bound(error.api_message):
+        # The address does not know `drop_block`. Thoughts are lost rather than the conversation, for ever.
+        return replace(request, messages=without_thoughts(request.messages))
+    return None
 
 
 def _failed(error: Exception, assembly: Assembly, *, over: bool) -> ProviderError:

@@ -48,6 +48,9 @@ _WORDS: dict[ErrorKind, str] = {
 _TOO_LONG = "prompt is too long"
 
 
+_BOUND = "bound to a different conversation"  # of a thought that is sent back behind other messages
+
+
 def failure(
     kind: ErrorKind, *, retry_after: float | None = None, usage: Usage | None = None, over: bool = False
 ) -> ProviderError:
@@ -70,6 +73,11 @@ def refusal(
 def spent(code: str | None) -> bool:
     """Whether the money is gone, rather than the patience."""
     return "spend_limit" in (code or "")
+
+
+def is_bound(text: str | None) -> bool:
+    """Whether the history is refused for thoughts that were had behind other messages."""
+    return _BOUND in (text or "")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

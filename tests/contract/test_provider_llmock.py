@@ -53,7 +53,7 @@ async def test_what_it_says_is_the_message(llmock: LLMock, provider: AnthropicPr
         (fault("malformed"), "upstream", None),
         (fault("stall", stall_seconds=30), "timeout", None),
         ({"type": "fail", "status": 429, "retry_after": 3}, "rate_limited", 3),
-        ({"type": "fail", "status": 529}, "upstream", None),
+        ({"type": "fail", "status": 529}, "upstream", 1),
         ({"type": "fail", "status": 401}, "not_configured", None),
     ],
 )

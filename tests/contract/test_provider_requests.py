@@ -12,6 +12,7 @@ from tests.contract.providers import anthropic_at, outcome, request, user
 from tests.fakes import anthropic_upstream as wire
 from tests.fakes.anthropic_upstream import Reply, Upstream
 from tests.provider_bench import MODEL, NEXT_ID, NO_SCRIPT, ProviderRig, bench
+from tests.provider_cases import shape
 from tests.rig import RUN_ID
 
 HELLO = Reply([wire.body(wire.spoken(wire.text("Hello.")))])
@@ -134,14 +135,13 @@ async def test_a_deploy_that_changes_the_instructions_does_not_end_a_conversatio
             results = await rig.run(NO_SCRIPT, run_id=NEXT_ID)
     assert results[-1].status == "completed"
     assert (made.upstream.complaints, made.upstream.dropped) == ([], ["messages.1.content.0"])
-    history: list[JsonObject] = made.upstream.requests[-1]["messages"]  # type: ignore[assignment] # as it was sent
-    assert [[block["type"] for block in message["content"]] for message in history] == [  # type: ignore[index, union-attr, call-overload] # same
-        ["text"], ["thinking", "tool_use"], ["tool_result"], ["text"], ["text"],
+    assert shape(made.upstream.requests[-1]["messages"]) == [  # type: ignore[arg-type] # as it was sent
+        "user: text", "assistant: thinking tool_use", "user: tool_result", "assistant: text", "user: text",
     ]  # fmt: skip
 
 
-async def test_the_upstream_would_have_refused_them(upstream: Upstream) -> None:
-    """What the test before rests on."""
+async def test_an_address_that_cannot_leave_thoughts_out_is_asked_without_them(upstream: Upstream) -> None:
+    """FR20: once; a conversation outlives its thoughts. It shows, too, that the upstream refuses them."""
     upstream.replies += [ASKS, HELLO]
     asked = request(user("Go."), model=MODEL, thinking=True)
     async with anthropic_at(upstream) as provider:
@@ -154,8 +154,18 @@ async def test_the_upstream_would_have_refused_them(upstream: Upstream) -> None:
         answered: JsonObject = {"role": "user", "content": [result]}
         changed = replace(asked, messages=(user("Go."), said, answered), system="Answer in rhyme.")
         _, error = await outcome(provider, changed)
-    assert error is not None
+    assert error is None
     assert upstream.complaints == ["messages.1.content.0: The block is bound to a different conversation"]
+    assert shape(upstream.requests[-1]["messages"]) == ["user: text", "assistant: tool_use", "user: tool_result"]  # type: ignore[arg-type] # as it was sent
+
+
+async def test_a_key_is_not_taken_to_another_address(upstream: Upstream, provider: AnthropicProvider) -> None:
+    """REQ-H2"""
+    async with Upstream() as elsewhere:
+        upstream.replies.append(Reply([], status=307, headers={"location": f"{elsewhere.url}/v1/messages"}))
+        _, error = await outcome(provider, request())
+    assert error is not None
+    assert (error.kind, elsewhere.connections) == ("upstream", 0)
 
 
 async def test_the_prefix_of_a_conversation_is_the_same_bytes_in_every_call() -> None:
