@@ -82,24 +82,21 @@ def source(step: OpenStep, cited: Cited) -> tuple[Frame, ...]:
     return (page,)
 
 
-def paired(messages: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
-    """The turn's own messages without served calls that were never answered, nor answers of calls that are not there."""
+def closed(messages: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """The turn's own messages as later turns send them.
+
+    Without served calls that were never answered, answers of calls that are not there, and thoughts that nothing follows.
+    """
     blocks = [block for message in messages for block in _blocks(message)]
     calls = {str(block["id"]) for block in blocks if _is_call(block)}
     results = {str(block["tool_use_id"]) for block in blocks if _is_result(block)}
-    if calls == results:
-        return messages
     kept = []
     for message in messages:
-        content = [
-            block
-            for block in _blocks(message)
-            if not (_is_call(block) and block["id"] not in results)
-            and not (_is_result(block) and block["tool_use_id"] not in calls)
-        ]
-        if len(content) == len(_blocks(message)):
+        before = _blocks(message)
+        content = without_last_thoughts(block for block in before if not _is_alone(block, calls & results))
+        if len(content) == len(before):
             kept.append(message)
-        elif content := without_last_thoughts(content):
+        elif content:
             kept.append({**message, "content": [*content]})
     return tuple(kept)
 
@@ -146,6 +143,11 @@ def _input(call: str, history: tuple[JsonObject, ...]) -> JsonObject:
 def _blocks(message: JsonObject) -> list[JsonObject]:
     content = message["content"]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _is_alone(block: JsonObject, pairs: set[str]) -> bool:
+    """Whether it is a served call or a result without the other."""
+    return (_is_call(block) and block["id"] not in pairs) or (_is_result(block) and block["tool_use_id"] not in pairs)
 
 
 def _is_call(block: JsonObject) -> bool:

@@ -35,7 +35,7 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
     usage = data("usage", usage_of(state.usage, state.step))
     frames = (*_closing(turn), *finish, *_verdict(outcome), usage)
     before, own = state.history[: state.history_start], state.history[state.history_start :]
-    history = (*before, *served.paired((*own, *_last_words(turn, content))))
+    history = (*before, *served.closed((*own, *_last_words(turn, content))))
     if turn.open_step:
         state = state.model_copy(update={"message": turn.open_step.message})
     update = {"phase": "settled", "outcome": outcome, "history": history, "calls": ()}

@@ -211,7 +211,8 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
         return ask(turn, step, stop.content)
     if stop.reason == "pause_turn":
         # The provider paused a long turn: its message goes back as it is, and the next step continues.
-        return next_step(turn, ({"role": "assistant", "content": list(stop.content)},), steer=False)
+        said_so_far: JsonObject = {"role": "assistant", "content": [*stop.content]}
+        return next_step(turn, (said_so_far,) if stop.content else (), steer=False)
     if stop.reason in FAILED_STOPS:
         outcome = FAILED_STOPS[stop.reason].model_copy(update={"details": stop.details})
         return settle(turn, outcome, stop.content)
