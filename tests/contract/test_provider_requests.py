@@ -14,6 +14,7 @@ from tests.fakes.anthropic_upstream import Reply, Upstream
 from tests.provider_bench import MODEL, NEXT_ID, NO_SCRIPT, ProviderRig, bench
 from tests.provider_cases import shape
 from tests.rig import RUN_ID
+from tools.declare import tool
 
 HELLO = Reply([wire.body(wire.spoken(wire.text("Hello.")))])
 BUSY = wire.refused("rate_limit_error", 429)
@@ -114,6 +115,29 @@ async def test_where_its_tools_ran_is_named_in_the_next_step() -> None:
             await rig.begin("Go.")
             await rig.run(NO_SCRIPT, slice_ms=0)
     assert [asked.get("container") for asked in made.upstream.requests] == [None, "container_1"]
+
+
+async def test_a_huge_result_does_not_end_a_conversation() -> None:
+    """FR50: it is cut before it enters the prompt, which the upstream bounds, in this turn and in the next."""
+
+    @tool(repeat="safe")
+    async def huge() -> str:
+        """Much."""
+        return "é" * 700_000
+
+    async with bench() as made:
+        made.upstream.limit_tokens = 50_000
+        asks = wire.spoken(wire.tool_use("a", "huge"), reason="tool_use")
+        made.upstream.replies += [Reply([wire.body(asks)]), HELLO]
+        async with made.rig({"replies": []}) as rig:
+            assert isinstance(rig, ProviderRig)
+            rig.made = replace(rig.made, tools=(huge,))
+            await rig.begin("Go.")
+            first = await rig.run(NO_SCRIPT)
+            await rig.begin("And now?", run_id=NEXT_ID)
+            second = await rig.run(NO_SCRIPT, run_id=NEXT_ID)
+    assert (first[-1].status, second[-1].status) == ("completed", "completed")
+    assert (made.upstream.complaints, len(made.upstream.requests)) == ([], 3)
 
 
 THOUGHT = wire.thinking("Add.", signature="c2ln")
