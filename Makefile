@@ -40,12 +40,12 @@ lock: $(VENV)/.lock ## Write requirements*.txt anew from requirements*.in
 smoke: $(VENV)/.embedded ## Run one scripted sliced turn on the deployment at URL=
 	@exec $(BIN)/python -m app smoke "$(URL)"
 
-bench: $(VENV)/.dev ## Measure, and print ratios to a base line taken in the same run
-	$(BIN)/python -m bench.first_light $(ARGS)
+bench: $(VENV)/.dev ## Measure: PART=recovery what dies, growth what a long turn costs, or ratios to base lines
+	$(BIN)/python -m bench.$(or $(PART),first_light) $(ARGS)
 
-crash: $(VENV)/.dev ## Kill everything at every point: SEED= COUNT= reproduce a run, CASE= TIMES= one case, BUG= a seeded bug
+crash: $(VENV)/.dev ## Kill everything at every point: SEED= COUNT= reproduce a run, KILL= CASE= TIMES= a part, BUG= a seeded bug
 	@exec $(BIN)/python -m tests.crash $(if $(SEED),--seed "$(SEED)") $(if $(COUNT),--count $(COUNT)) \
-	  $(foreach case,$(CASE),--case $(case)) $(if $(TIMES),--times $(TIMES)) $(if $(BUG),--bug $(BUG))
+	  $(foreach kill,$(KILL),--kill $(kill)) $(foreach case,$(CASE),--case $(case)) $(if $(TIMES),--times $(TIMES)) $(if $(BUG),--bug $(BUG))
 
 soak: $(VENV)/.dev ## Run 200 turns at once for SECONDS= (600) while things die, and look for what is left over
 	@exec $(BIN)/python -m tests.crash.soak $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed "$(SEED)")

@@ -36,6 +36,7 @@ from api.ports import ApiParts
 from api.reading import Readers
 from api.runs import run_routes
 from api.schema import stream_routes
+from api.spend import spend_routes
 from api.stream import FrameStream, Seats
 from protocol.errors import TurnkeepError
 
@@ -195,6 +196,7 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         health_routes(parts, draining),
         internal_routes(parts),
         operator_routes(parts, gate),
+        spend_routes(parts),
     ):
         application.include_router(routes)
     for kind in (TurnkeepError, HTTPException, RequestValidationError, Exception):

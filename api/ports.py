@@ -76,7 +76,6 @@ class Limits:
     body_bytes: int = 1024 * 1024
     body_depth: int = 32
     prestream_ms: int = 10_000  # everything before the first byte
-    store_ms: int = 250  # a store that has not opened a run by then is away
     json_ms: int = 120_000  # how long `?stream=0` waits for the end
     heartbeat_ms: int = 15_000
     probe_ms: int = 1_000
@@ -127,6 +126,7 @@ class Operations:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     metrics: Callable[[], bytes] = bytes  # Prometheus text
     smoke: Callable[[Transport], Awaitable[JsonObject]] = no_smoke
+    budget_micro_usd: int = 0  # of a day, as it is told
     meter: Meter = field(default_factory=Uncounted)
 
 

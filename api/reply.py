@@ -1,6 +1,6 @@
 """A run as one JSON body, for callers that do not stream.
 
-    {"run_id", "conversation_id", "message", "reply", "finish_reason", "model", "outcome", "error"?}
+    {"run_id", "conversation_id", "message", "reply", "finish_reason", "model", "outcome", "error"?, "handoff"?}
 
 `message` is the folded AI SDK message and `reply` its text. A run that failed has `error` as well, and the status of its kind
 where HTTP has one; where it has none (a cut-off answer, say) the status is 200, because there is text to show. Past its bound
@@ -78,7 +78,7 @@ class _Answer:
 
     def add(self, frame: Frame) -> None:
         self._message = fold(self._message, frame)
-        if frame["type"] in ("data-reply", "data-error", "finish"):
+        if frame["type"] in ("data-reply", "data-error", "data-handoff", "finish"):
             self._noted[frame["type"]] = frame
 
     @property
@@ -98,4 +98,5 @@ class _Answer:
             "model": reply.get("model", ""),
             "outcome": reply.get("outcome", ""),
         }
-        return value | ({"error": self._noted["data-error"]["data"]} if "data-error" in self._noted else {})
+        ends = {"error": "data-error", "handoff": "data-handoff"}
+        return value | {name: self._noted[kind]["data"] for name, kind in ends.items() if kind in self._noted}

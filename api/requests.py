@@ -20,7 +20,21 @@ Value = TypeVar("Value")
 
 _INDEX: Final = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 _PARAMETERS: Final = frozenset(
-    {"startIndex", "runId", "stream", "wire", "sdk", "limit", "order", "mode", "state", "owner", "after"}
+    {
+        "startIndex",
+        "runId",
+        "stream",
+        "wire",
+        "sdk",
+        "limit",
+        "order",
+        "mode",
+        "state",
+        "owner",
+        "after",
+        "since",
+        "until",
+    }
 )
 
 

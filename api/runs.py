@@ -9,6 +9,7 @@ from api.gate import Gate
 from api.ports import ApiParts
 from api.run_view import of_log, of_row
 from api.stopping import stop_run
+from protocol.json import JsonObject
 
 
 def run_routes(parts: ApiParts, gate: Gate) -> APIRouter:
@@ -26,16 +27,17 @@ def run_routes(parts: ApiParts, gate: Gate) -> APIRouter:
 
     @routes.get("/api/runs/{run}")
     async def status(request: Request, run: str) -> Response:
-        """Status, transport, counts, and the state of every tool call. The answer to the owner's session renews the resume token."""
+        """Status, transport, counts, the cost so far, and the state of every tool call. The answer to the owner's session renews the resume token."""
         grant = await gate.run(caller_of(request), run, "read")
         row = await gate.row(grant.run_id)
         if row is None:
             raise not_found()
+        cost: JsonObject = {"cost_micro_usd": await parts.records.cost(grant.run_id)}
         found = await gate.find(grant.run_id)
         if found is None:
-            return json_response(of_row(row))
+            return json_response(of_row(row) | cost)
         place, view = found
-        known = of_log(row, view, await place.store.ledger(grant.run_id))
+        known = of_log(row, view, await place.store.ledger(grant.run_id)) | cost
         return json_response(known, headers=gate.headers(grant, place, view.mode or row.transport))
 
     return routes

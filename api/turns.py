@@ -4,7 +4,6 @@ The row decides: it is unique by run id and takes the conversation's only active
 request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -18,7 +17,7 @@ from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Run, TurnBegin
+from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +50,9 @@ class Turns:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
-            TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering; `not_found` for a
-                conversation or run id that is not the caller's; `not_configured`; `unavailable`.
+            TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering, and without one for a
+                run id that another message has; `not_found` for a conversation or run id that is not the caller's;
+                `not_configured`; `unavailable`.
         """
         assistant = self._assistant(body.assistant)
         self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
@@ -66,6 +66,8 @@ class Turns:
                 return await self._execute(grant, request)
             case Known(run):
                 return await self._again(grant, request, run)
+            case Reused():
+                raise TurnkeepError("conflict", "This run id belongs to another message.")
             case Busy(run_id):
                 raise self._busy(Grant(run_id=run_id, owner=caller.owner, sdk=sdk))
             case NotFound():
@@ -127,9 +129,8 @@ class Turns:
     async def _open_keys(self, request: TurnRequest) -> Place:
         written = request.model_dump_json().encode()
         try:
-            async with asyncio.timeout(self._parts.limits.store_ms / 1000):
-                await self._parts.primary.store.open(request.run_id, written)
-        except (StoreUnavailable, TimeoutError):
+            await self._parts.primary.store.open(request.run_id, written)
+        except StoreUnavailable:
             pass
         else:
             return self._parts.primary

@@ -1,5 +1,6 @@
 """What every process of ours is made of, put together in one place: plain constructor calls, no container."""
 
+import logging
 import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -23,6 +24,7 @@ from checkpoints.port import Grip, RunStore
 from checkpoints.redis import RedisRunStore
 from protocol.turn import TurnRequest
 from providers.choose import SCRIPTED, Providers
+from providers.prices import PriceList, parse_rates
 from providers.script import Script, ScriptError, load_scripts
 from records.records import Records
 from resp.address import parse_address
@@ -32,6 +34,8 @@ from resp.push import PushConnection
 from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).parents[1]
 OUTBOX = "outbox.jsonl"
@@ -56,6 +60,7 @@ class Core:
     assistants: Mapping[str, Assistant]
     scripts: Mapping[str, Script]
     providers: Providers
+    prices: PriceList
 
     def runner(
         self,
@@ -85,6 +90,7 @@ class Core:
             records=self.records,
             assistants=self.assistants,
             choose=self._choose,
+            price=self.prices,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
             observer=RunObserver(self.metrics, self.alerts, on_claim),
@@ -94,6 +100,7 @@ class Core:
                 retention_ms=self.settings.retention_seconds * 1_000,
                 max_checkpoint_bytes=self.settings.checkpoint_bytes,
                 abandon_ms=self.settings.grace_ms * 2 // 5,
+                budget_micro_usd=self.settings.budget_micro_usd,
             ),
         )
 
@@ -138,6 +145,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 assistants=_assistants(settings),
                 scripts=scripts,
                 providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
+                prices=_prices(settings),
             )
     finally:
         await push.close()
@@ -152,6 +160,18 @@ def _scripts(settings: Settings) -> Mapping[str, Script]:
     if settings.model.startswith(SCRIPTED) and settings.model.removeprefix(SCRIPTED) not in scripts:
         raise RefusedSettings("CHAT_MODEL: there is no scripted turn of this name")
     return scripts
+
+
+def _prices(settings: Settings) -> PriceList:
+    rates = parse_rates(settings.prices)
+    if settings.anthropic_key is None and settings.bedrock_key is None and settings.gateway_key is None:
+        return PriceList(rates=rates)
+    # Only here: it takes long to import, and most starts ask no model that costs.
+    from providers.snapshot import snapshot_price  # noqa: PLC0415 - see above
+
+    if snapshot_price(settings.model, False) is None and settings.model not in rates:
+        logger.warning("nobody knows what CHAT_MODEL costs, so it is not asked: see TURNKEEP_PRICES")
+    return PriceList(rates=rates, snapshot=snapshot_price)
 
 
 def _assistants(settings: Settings) -> Mapping[str, Assistant]:

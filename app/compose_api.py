@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import cast
 from uuid import uuid4
 
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 _CONNECT_SECONDS = 0.75  # to Temporal: no request waits for it, and a probe must fail in time
 _SECRET_BYTES = 32
+_MEMORY_SECONDS = 300  # for a reader that is slow, or asks again
 
 
 @asynccontextmanager
@@ -85,11 +87,17 @@ def _dispatch_parts(core: Core, memory: MemoryRunStore, workflows: Workflows) ->
     return DispatchParts(
         care=care_parts(core, workflows),
         runner=core.runner(core.store, core.outbox),
-        memory_runner=core.runner(memory, memory_outbox),
+        memory_runner=_briefly_kept(core).runner(memory, memory_outbox),
         memory_outbox=memory_outbox,
         grace_seconds=core.settings.grace_ms / 1_000,
         on_decision=core.metrics.decided,
     )
+
+
+def _briefly_kept(core: Core) -> Core:
+    """The core of runs on the memory log. The records have the answer of an ended one, and its frames take our memory."""
+    seconds = min(core.settings.retention_seconds, _MEMORY_SECONDS)
+    return replace(core, settings=core.settings.model_copy(update={"retention_seconds": seconds}))
 
 
 def _ring(settings: Settings) -> KeyRing:
@@ -124,5 +132,6 @@ def _operations(core: Core, workflows: Workflows, smoke: Smoke) -> Operations:
         },
         metrics=core.metrics.exposition,
         smoke=smoke,
+        budget_micro_usd=core.settings.budget_micro_usd,
         meter=HttpMeter(core.metrics),
     )

@@ -27,6 +27,9 @@ class Metrics:
         self._ended = Counter("turnkeep_turns_ended", "Turns ended here", ["status", "kind"], registry=registry)
         self._handed_over = Counter("turnkeep_hand_overs", "Slices handed over", ["reason"], registry=registry)
         self._trouble = Counter("turnkeep_trouble", "Things that failed and were survived", registry=registry)
+        self._budget = Counter(
+            "turnkeep_budget", "Model calls that asked for their place in the budget", ["decision"], registry=registry
+        )
         self._frames = Counter("turnkeep_frames_appended", "Frames appended to logs", registry=registry)
         self._append = Histogram(
             "turnkeep_append_seconds", "Round trip of an append", buckets=_APPEND_SECONDS, registry=registry
@@ -67,6 +70,9 @@ class Metrics:
 
     def handed_over(self, reason: str) -> None:
         self._handed_over.labels(reason).inc()
+
+    def budget(self, decision: str) -> None:
+        self._budget.labels(decision).inc()
 
     def trouble(self) -> None:
         self._trouble.inc()

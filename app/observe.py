@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from app.alerts import Alerts
 from app.metrics import Metrics
@@ -46,6 +46,9 @@ class RunObserver:
         self._metrics.ended(status, kind)
         logger.info("ended", extra={"run_id": run_id, "status": status, "kind": kind})
         self._alerts.ended(run_id, status, kind)
+
+    def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
+        self._metrics.budget(decision)
 
     def trouble(self, run_id: str, what: str) -> None:
         self._metrics.trouble()

@@ -4,6 +4,8 @@
 at most; what follows, until its claims are exhausted, and its end, happen here.
 * Innocent turns that were on those workers come here, too, and just go on: they cost the start of a process.
 * The activity stays with the worker, which is alive to answer for it: the next attempt need not wait for a timeout.
+* A process that ends before it has claimed the run did not die of it. No claim counts such attempts, and they would be made
+for ever: the worker does it itself.
 """
 
 import asyncio
@@ -49,18 +51,20 @@ class Quarantine:
         # Nobody can have died of a turn that nobody had before: most turns need no look.
         if job.order == FIRST or not await self._suspect(job.run_id):
             return await self._runner.run(job, drain)
-        return await self._send(Errand(run_id=job.run_id, order=job.order.key, slice_ms=job.slice_ms), drain)
+        errand = Errand(run_id=job.run_id, order=job.order.key, slice_ms=job.slice_ms)
+        return await self._send(errand, drain) or await self._runner.run(job, drain)
 
     async def fail(self, run_id: str, order: Order, kind: ErrorKind) -> SliceResult:
         if not await self._suspect(run_id):
             return await self._runner.fail(run_id, order, kind)
-        return await self._send(Errand(run_id=run_id, order=order.key, kind=kind), asyncio.Event())
+        errand = Errand(run_id=run_id, order=order.key, kind=kind)
+        return await self._send(errand, asyncio.Event()) or await self._runner.fail(run_id, order, kind)
 
     async def _suspect(self, run_id: str) -> bool:
         view = await self._store.view(run_id)
         return view is not None and view.claims > 0 and not view.lease_ms
 
-    async def _send(self, errand: Errand, drain: asyncio.Event) -> SliceResult:
+    async def _send(self, errand: Errand, drain: asyncio.Event) -> SliceResult | None:
         async with self._places:
             if drain.is_set():
                 return SliceResult(outcome="handed_over", reason="draining")
@@ -80,8 +84,8 @@ class Quarantine:
             start_new_session=True,
         )
 
-    async def _follow(self, run_id: str, process: Process) -> SliceResult:
-        """The errand's result. Raises TurnkeepError where it failed, and where the process died or hung."""
+    async def _follow(self, run_id: str, process: Process) -> SliceResult | None:
+        """The errand's result, None where the process came to no claim. Raises TurnkeepError where it failed, died or hung."""
         grip: Grip | None = None
         try:
             while news := await _news(process.stdout):
@@ -97,6 +101,9 @@ class Quarantine:
             await _end(process)
             if grip is not None:
                 await self._store.renew(grip, 0)  # the next attempt need not wait for a dead one's lease
+        if grip is None:
+            logger.warning("a process of its own did not begin", extra={"run_id": run_id})
+            return None
         raise TurnkeepError("interrupted", "The turn's own process died.")
 
 

@@ -17,7 +17,7 @@ HEAD = """# Requirements and the tests that show them
 
 Written by `python -m app requirements` from `docs/requirements.toml` and the ids that tests quote; a test compares.
 """
-NOW = "turn"  # the milestone that must be shown by now
+NOW = "faults"  # this milestone and those before it must be shown by now
 
 _QUOTED = re.compile(r"\bREQ-((?:DF|[A-Z])\d+)\b|\b(FR\d\d)\b|\bLAW-(P\d)\b|(?<![-\w])(C\d{1,2})\b")
 _SECTIONS = ("promises", "rules", "field_reports")
@@ -70,11 +70,11 @@ def quotes(root: Path) -> dict[str, list[str]]:
 
 def document(root: Path) -> str:
     """The page."""
-    shown = quotes(root)
+    shown, now = quotes(root), _due_by_now(root)
     lines = [HEAD]
     for part in parts(root):
         lines += [f"## {part.title}", "", "| id | what | due | shown by |", "|---|---|---|---|"]
-        lines += [_row(one, sorted({*shown.get(one.key, ()), *one.tests})) for one in part.requirements]
+        lines += [_row(one, sorted({*shown.get(one.key, ()), *one.tests}), now) for one in part.requirements]
         lines.append("")
     return "\n".join(lines)
 
@@ -83,13 +83,20 @@ def unshown(root: Path) -> list[str]:
     """Ids that are due, have no test, and no reason for it."""
     shown = quotes(root)
     every = (one for part in parts(root) for one in part.requirements)
-    return [one.id for one in every if one.due == NOW and not (one.untested or one.tests or one.key in shown)]
+    now = _due_by_now(root)
+    return [one.id for one in every if one.due in now and not (one.untested or one.tests or one.key in shown)]
 
 
 def unknown(root: Path) -> list[str]:
     """Tests that the list names and that are not there."""
     known = {f"{path.relative_to(root / 'tests')}: {name}" for path in _test_files(root) for _, _, name in _spans(path)}
     return [test for part in parts(root) for one in part.requirements for test in one.tests if test not in known]
+
+
+def _due_by_now(root: Path) -> frozenset[str]:
+    """The milestones up to this one; the list has them in order."""
+    milestones = [*tomllib.loads((root / "docs" / "requirements.toml").read_text())["milestones"]]
+    return frozenset(milestones[: milestones.index(NOW) + 1])
 
 
 def _part(title: str, table: dict[str, Any], *, rule: bool) -> Part:
@@ -109,8 +116,8 @@ def _requirement(name: str, entry: str | dict[str, Any], due: str, *, rule: bool
     )
 
 
-def _row(one: Requirement, tests: list[str]) -> str:
-    due = "" if one.due == NOW else f"not yet: {one.due}"
+def _row(one: Requirement, tests: list[str], now: frozenset[str]) -> str:
+    due = "" if one.due in now else f"not yet: {one.due}"
     shown = "<br>".join(f"`{test}`" for test in tests) or (f"no test: {one.untested}" if one.untested else "")
     return f"| {one.id} | {one.what} | {due} | {shown} |"
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
 from pydantic import ValidatorFunctionWrapHandler as Check
 
-from app.settings_fields import SWITCH_WORDS, Key, Ring, Secret, Switch, field, mark, number, secret, text, word
+from app.settings_fields import SWITCH_WORDS, Key, Prices, Ring, Secret, Switch, field, mark, number, secret, text, word
 
 _OUR_NAMES = ("CHAT_", "MODEL_BUDGET_", "TURNKEEP_")
 _DAYS_IN_A_MONTH = 30
@@ -116,6 +116,10 @@ class Settings(BaseModel):
         "MODEL_BUDGET_DAILY_USD", None, "hard budget of a day; unset or 0, a thirtieth of the month's", (0, 1e6)
     )
     monthly_usd: float = number("MODEL_BUDGET_MONTHLY_USD", 50.0, "budget of a month", (0, 3e7))
+    prices: Prices = field(
+        "TURNKEEP_PRICES", "", "of models, in dollars for a million tokens, where the built-in list is wrong or has none",
+        allowed="`model=input/output`, or with `/cache read/cache write`; several separated by commas"
+    )  # fmt: skip
 
     trusted_proxies: str = text(
         "TURNKEEP_TRUSTED_PROXIES",
@@ -198,6 +202,11 @@ class Settings(BaseModel):
     @property
     def budget_of_a_day(self) -> float:
         return self.daily_usd or self.monthly_usd / _DAYS_IN_A_MONTH
+
+    @property
+    def budget_micro_usd(self) -> int:
+        """The same in millionths, in which spend is counted."""
+        return int(self.budget_of_a_day * 1_000_000)
 
 
 def read_settings(beneath: Mapping[str, str] | None = None) -> Settings:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic.fields import FieldInfo
 
+from providers.prices import parse_rates
+
 SHORTEST_SECRET = 32  # bytes; what a random 256-bit key takes
 
 SWITCH_WORDS = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
@@ -52,6 +54,13 @@ def parse_ring(value: object) -> tuple[SecretStr, ...]:
     return tuple(secret for secret in secrets if secret is not None)
 
 
+def parse_prices(value: object) -> str:
+    """See that prices can be read. Raises ValueError."""
+    parse_rates(str(value))
+    return str(value)
+
+
+Prices = Annotated[str, BeforeValidator(parse_prices)]
 Switch = Annotated[bool, BeforeValidator(parse_switch)]
 Secret = Annotated[SecretStr | None, BeforeValidator(parse_secret)]
 Key = Annotated[SecretStr | None, BeforeValidator(parse_key)]

@@ -8,13 +8,11 @@ what readers got is one: then the exit code is 1. `docs/benchmarks.md` says what
 
 import argparse
 import os
-import platform
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import Coroutine
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +21,7 @@ import uvloop
 from app.process import calm_garbage_collector
 from bench import append, fan_out, first_token, hot_paths
 from bench.fan_out import Load
+from bench.page import about, record, spelled
 from bench.report import Section, as_json, as_text
 from bench.runs import PATIENCE
 from checkpoints.redis import RedisRunStore
@@ -32,9 +31,6 @@ from resp.push import PushConnection
 from tests.servers import running_server
 
 NAMES: Final = ("first-token", "append", "fan-out", "hot-paths")
-LOAD_BEFORE: Final = os.getloadavg()[0]
-PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-MARKS: Final = ("<!-- figures -->", "<!-- end of figures -->")
 FILES_BESIDE_READERS: Final = 200  # of the process that holds the readers' ends
 
 
@@ -50,13 +46,14 @@ def main() -> int:
             if name in only:
                 sys.stderr.write(f"{name} …\n")
                 sections += uvloop.run(_measure(name, Path(folder), server.address, quick=arguments.quick))
-    about = _about(quick=arguments.quick, seconds=time.monotonic() - begun)
-    text = ", ".join(f"{name}: {value}" for name, value in about.items()) + "\n" + as_text(sections) + "\n"
+    effort = {"effort": "quick" if arguments.quick else "full", "seconds": f"{time.monotonic() - begun:.0f}"}
+    facts = about() | effort
+    text = f"{spelled(facts)}\n{as_text(sections)}\n"
     print(text, end="")
     if arguments.record:
-        _record(text)
+        record("figures", f"```\n{text}```\n")
     if arguments.json:
-        arguments.json.write_text(as_json(sections, about) + "\n")
+        arguments.json.write_text(as_json(sections, facts) + "\n")
     return 0 if all(check.holds for section in sections for check in section.checks) else 1
 
 
@@ -99,22 +96,6 @@ async def _hot_paths(address: Address, effort: hot_paths.Effort) -> Section:
     finally:
         await push.close()
         await client.close()
-
-
-def _record(text: str) -> None:
-    before, _, rest = PAGE.read_text().partition(MARKS[0])
-    PAGE.write_text(f"{before}{MARKS[0]}\n```\n{text}```\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
-
-
-def _about(*, quick: bool, seconds: float) -> dict[str, str]:
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{os.cpu_count()} x {platform.machine()}, {platform.system()}",
-        "Python": platform.python_version(),
-        "effort": "quick" if quick else "full",
-        "seconds": f"{seconds:.0f}",
-        "load before": f"{LOAD_BEFORE:.1f}",
-    }
 
 
 def _arguments() -> argparse.Namespace:

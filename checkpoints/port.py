@@ -31,9 +31,9 @@ Laws
  S14 `read` from any index returns exactly the frames from there on, at any packing, bounded in bytes, at least one entry.
  S15 `renew` extends the lease of the newest attempt only, and shows the stop flag.
  S16 After `watch_stop` returned, a later `stop` calls the callback, or the next reply to the executor shows it.
- S17 Claims, restores, seals, inputs and appends with `reserve` are durable: on disk, and on a replica where so configured,
-     before they are answered, as far as the server can tell. A claim, a restore or an input that is not confirmed raises; the
-     other two answer `durable` false.
+ S17 Claims, restores, seals, stops, inputs and appends with `reserve` are durable: on disk, and on a replica where so
+     configured, before they are answered, as far as the server can tell. A seal or an append that is not confirmed answers
+     `durable` false, any other write raises.
  S18 A claim on a server that is not the one of the newest reservation (restarted, failed over) says `went_back`, and repeats
      the index reserved there, until an append with `reserve` was taken (C9). Not where it finds the run parked: whatever was
      written before that note stands with it, and nobody went on since, for a claim is durable.
@@ -230,7 +230,7 @@ class RunStore(Protocol):
     """The port. Every method may raise `StoreUnavailable`: then nothing is known about the write."""
 
     async def open(self, run_id: str, request: bytes) -> bool:
-        """Create the run with its request. True where this call created it."""
+        """Create the run with its request. True where this call created it. Raises soon: somebody waits who can do without."""
         ...
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused: ...

@@ -86,7 +86,7 @@ class RedisRunStore:
 
     async def open(self, run_id: str, request: bytes) -> bool:
         keys = (self._keys.meta(run_id), self._keys.request(run_id))
-        return bool(await self._client.run(_OPEN, keys, request))
+        return bool(await self._client.prompt(_OPEN, keys, request))
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
         keys = (self._keys.meta(run_id), self._keys.seal(run_id))
@@ -214,7 +214,11 @@ class RedisRunStore:
         return reply
 
     async def stop(self, run_id: str) -> RunView | None:
-        known = await self._client.run(_STOP, (self._keys.meta(run_id),), self._keys.stopped(run_id))
+        channel = self._keys.stopped(run_id)
+        # Its executor hears of it at once; whoever asked for it is answered when no crash can take it back.
+        known, confirmed = await self._disk.write(_STOP, (self._keys.meta(run_id),), lambda _: (channel,))
+        if known and not confirmed:
+            raise StoreUnavailable("The run store's disk does not keep up.")
         return await self.view(run_id) if known else None
 
     async def put_input(self, run_id: str, item_id: str, item: bytes) -> RunView | Refusal:

@@ -22,6 +22,7 @@ from dispatch.sweeper import SWEEP_SECONDS, Sweeper, SweeperParts
 from dispatch.temporal import Started, Workflows
 from dispatch.watch import POLL_SECONDS, SwitchWatch
 from protocol.clock import Clock
+from protocol.errors import ErrorKind
 from protocol.turn import ChatTurnInput
 from records.records import Records
 from records.values import Run
@@ -69,7 +70,7 @@ class Caretaker:
                 workflows=parts.workflows,
                 clock=parts.clock,
                 adopt=self._adopt,
-                expire=self._expire,
+                end=self._end,
                 covered=self._covered,
                 run_ms=parts.run_ms,
                 on_lost=parts.on_lost,
@@ -146,8 +147,8 @@ class Caretaker:
                 break  # it may have been accepted: then it meets us at the claim
         self._inline.begin(run_id, next_order(view))
 
-    def _expire(self, run: Run, view: RunView) -> None:
-        self._inline.end(run.run_id, next_order(view), "timeout")
+    def _end(self, run: Run, view: RunView, kind: ErrorKind) -> None:
+        self._inline.end(run.run_id, next_order(view), kind)
 
 
 def next_order(view: RunView) -> Order:

@@ -1,7 +1,9 @@
-"""Runs that nobody executes: found in the records, judged by what store and server say of them, adopted or ended.
+"""Runs that nobody executes: found in the records, judged by what store and server say of them, adopted, ended or finished.
 
 Rules
  - The list is SQL, all of it, page by page (C11). The judgement is `dispatch.judge`'s.
+ - A run stays on the list until its log was seen to have its end. The answer may be stored and its executor dead before the
+   terminal frame: whoever comes takes that from the seal. Nobody else writes down that a run is finished, so no turn waits for it.
  - A lease counts as lost when two looks, a full lease apart, found none and no look failed in between: a store that was
    away let leases lapse whose executors live (C11). The same for keys that are missing.
  - How long something has not changed is measured by whoever looks: the clocks of two processes are never compared.
@@ -22,7 +24,7 @@ from dispatch.judge import Seen, Verdict, judge
 from dispatch.temporal import Workflows
 from protocol.checkpoint import Seal
 from protocol.clock import Clock
-from protocol.errors import away
+from protocol.errors import ErrorKind, away
 from records.records import Records
 from records.values import Run, Settlement
 from runner.settlement import settlement_of
@@ -35,13 +37,14 @@ PAGE: Final = 200
 MISSING_MS: Final = 45_000  # as long as a run may hang once nothing is left of it but its row
 RECOVERY_MS: Final = 15_000  # for Temporal to put another executor in a dead one's place, once it has noticed
 AGAIN_MS: Final = 10_000  # between two judgements of the same standstill: each asks the server
+SELDOM_MS: Final = 300_000  # the longest, for a run that may wait for days (LAW-P8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweeperParts:
     """What a sweeper works with. `run_ms` is how long a run of an assistant may take, `covered` whether the switch sends an owner's to Temporal.
 
-    `adopt` and `expire` begin something and return at once; `on_lost` is told of a run that ended with nothing left of it.
+    `adopt` and `end` begin something and return at once; `on_lost` is told of a run that ended with nothing left of it.
     """
 
     records: Records
@@ -49,7 +52,7 @@ class SweeperParts:
     workflows: Workflows
     clock: Clock
     adopt: Callable[[Run, RunView, Verdict], None]
-    expire: Callable[[Run, RunView], None]
+    end: Callable[[Run, RunView, ErrorKind], None]
     covered: Callable[[str], bool]
     run_ms: Callable[[str], int]
     on_lost: Callable[[str], None]
@@ -64,6 +67,7 @@ class _Standstill:
     mark: tuple[str, int]
     since_ms: int
     judged_ms: int | None = None
+    pause_ms: int = AGAIN_MS
 
 
 class Sweeper:
@@ -106,8 +110,13 @@ class Sweeper:
         older_than, last = self._parts.clock.now_ms() - YOUNG_MS, None
         while True:
             page = await self._parts.records.unfinished(older_than, PAGE, last)
-            for found in zip(page, await asyncio.gather(*map(self._view, page)), strict=True):
-                yield found
+            found = list(zip(page, await asyncio.gather(*map(self._view, page)), strict=True))
+            over = [run.run_id for run, view in found if _over(run, view)]
+            if over:
+                await self._parts.records.finished(over, self._parts.clock.now_ms())
+            for run, view in found:
+                if not _over(run, view):
+                    yield run, view
             if len(page) < PAGE:
                 return
             last = page[-1]
@@ -123,12 +132,22 @@ class Sweeper:
             await self._end_missing(run, standstill)
         elif view is not None and standstill is not None and self._due(standstill):
             standstill.judged_ms = self._now()
-            self._carry_out(await self._judge(run, view, standstill), run, view)
+            if run.ended_ms is None:
+                await self._see_to(run, view, standstill)
+            else:  # its answer is stored, and only its log lacks the end: the seal says how it ended
+                logger.info("finishing a run", extra={"run_id": run.run_id, "attempt": view.attempt})
+                self._parts.end(run, view, "interrupted")
+
+    async def _see_to(self, run: Run, view: RunView, standstill: _Standstill) -> None:
+        verdict = await self._judge(run, view, standstill)
+        if view.state == "parked" and verdict is Verdict.LEAVE:
+            standstill.pause_ms = min(2 * standstill.pause_ms, SELDOM_MS)
+        self._carry_out(verdict, run, view)
 
     def _due(self, standstill: _Standstill) -> bool:
         now = self._now()
         if standstill.judged_ms is not None:
-            return now - standstill.judged_ms >= AGAIN_MS
+            return now - standstill.judged_ms >= standstill.pause_ms
         return standstill.since_ms < now - self._parts.lease_ms
 
     async def _judge(self, run: Run, view: RunView, standstill: _Standstill) -> Verdict:
@@ -160,7 +179,7 @@ class Sweeper:
                 )
                 self._parts.adopt(run, view, verdict)
             case Verdict.EXPIRE:
-                self._parts.expire(run, view)
+                self._parts.end(run, view, "timeout")
             case Verdict.LEAVE:
                 pass
 
@@ -181,3 +200,7 @@ class Sweeper:
             run.run_id, Settlement(status="interrupted", kind="interrupted", now_ms=now)
         ):
             self._parts.on_lost(run.run_id)
+
+
+def _over(run: Run, view: RunView | None) -> bool:
+    return run.ended_ms is not None and (view is None or view.state == "ended")

@@ -16,8 +16,14 @@ NOT_RUN = "Not run: the turn ended first."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
 
-_ERROR_FRAMES = ("data-error", "error")
+_VERDICT_FRAMES = ("data-error", "error", "data-handoff")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
+OVER_BUDGET = Outcome(
+    status="completed",
+    finish_reason="stop",
+    kind="budget",
+    message="The budget for today is used up. It starts anew at midnight, UTC.",
+)
 
 
 def failed(kind: ErrorKind, message: str) -> Outcome:
@@ -45,10 +51,10 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
 
 def stopped_instead(advance: Advance) -> Advance:
     """The same end as a stop: a stop was recorded before the seal, and recorded intent decides (C3)."""
-    frames = tuple(frame for frame in advance.frames if frame["type"] not in _ERROR_FRAMES)
+    frames = tuple(frame for frame in advance.frames if frame["type"] not in _VERDICT_FRAMES)
     frames = (*frames[:-1], *_verdict(STOPPED), frames[-1])
     state = advance.turn.state
-    parts = tuple(part for part in state.message.parts if part["type"] not in _ERROR_FRAMES)
+    parts = tuple(part for part in state.message.parts if part["type"] not in _VERDICT_FRAMES)
     message = state.message.model_copy(update={"parts": parts})
     state = state.model_copy(update={"outcome": STOPPED, "message": message})
     return Advance(turn=replace(advance.turn, state=state), frames=frames, command=Settle(STOPPED))
@@ -135,6 +141,8 @@ def _closing(turn: Turn) -> tuple[Frame, ...]:
 def _verdict(outcome: Outcome) -> tuple[Frame, ...]:
     if outcome.status == "stopped":
         return ({"type": "abort", "reason": "stopped"},)
+    if outcome.kind == "budget":
+        return (data("handoff", {"reason": outcome.kind, "payload": {"message": outcome.message}}),)
     if outcome.status == "completed":
         return ()
     error: JsonObject = {"kind": outcome.kind, "message": outcome.message, "retryable": outcome.kind in RETRYABLE}

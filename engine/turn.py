@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from engine.boundary import TIME_IS_UP
 from engine.calls import ledger_key, show
 from engine.fold import folded
-from engine.settle import STOPPED, failed, output_frame, settle
+from engine.settle import OVER_BUDGET, STOPPED, failed, output_frame, settle
 from engine.values import Advance, CallModel, Plan, Turn
 from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolResult, TurnState
 from protocol.errors import ErrorKind
@@ -81,6 +81,11 @@ def resume(plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], found: 
 def stop(turn: Turn) -> Advance:
     """The user stopped the turn: what was shown is kept."""
     return settle(turn, STOPPED)
+
+
+def over_budget(turn: Turn) -> Advance:
+    """The model may not be asked any more today: the turn is handed off with what was shown (REQ-Q5)."""
+    return settle(turn, OVER_BUDGET)
 
 
 def run_out(turn: Turn) -> Advance:

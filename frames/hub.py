@@ -54,7 +54,7 @@ class Hub:
         if self._aborted:
             raise TurnkeepError("unavailable", "This process is stopping.")
         if self._tending is None or self._tending.done():
-            self._tending = asyncio.create_task(self._tend_forever())
+            self._tending = asyncio.create_task(self._tend_all())
         run = self._runs.get(run_id)
         if run is None:
             run = self._runs[run_id] = WatchedRun(run_id)
@@ -94,8 +94,9 @@ class Hub:
                 run.stuck = False
                 run.wake()
 
-    async def _tend_forever(self) -> None:
-        while True:
+    async def _tend_all(self) -> None:
+        """As long as there is anything to tend; who comes next begins anew."""
+        while self._runs:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._round_seconds):
                     await self._at_once.wait()

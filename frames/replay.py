@@ -14,7 +14,7 @@ from protocol.frames import FinishReason, Frame, data
 from protocol.json import JsonObject
 from protocol.turn import RunStatus
 
-_CLOSING: Final = ("data-error", "data-usage")  # said about the run as a whole, after its last step
+_CLOSING: Final = ("data-handoff", "data-error", "data-usage")  # said about the run as a whole, after its last step
 _NO_ANSWER: Final = "The run ended without an answer."
 _REASONS: Final[dict[str, FinishReason]] = {
     "max_tokens": "length",

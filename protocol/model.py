@@ -145,6 +145,14 @@ class Stopped:
     container: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """What the call has used so far, as the provider counts it. Not part of the answer."""
+
+    usage: Usage
+
+
 ModelEvent = (
     TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | ServedCall | ServedResult | Cited | Compacted | Stopped
 )
+ProviderEvent = ModelEvent | Metered

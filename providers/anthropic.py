@@ -25,7 +25,7 @@ from anthropic import (
 )
 
 from protocol.errors import ProviderError
-from protocol.model import ModelEvent, ModelRequest
+from protocol.model import Metered, ModelRequest, ProviderEvent
 from providers.assembly import Assembly
 from providers.failures import failure, is_bound, refusal, spent
 from providers.history import without_thoughts
@@ -64,15 +64,19 @@ class AnthropicProvider:
         """Close all connections."""
         await self._client.close()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         assembly = Assembly()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.call_seconds
+        told = assembly.usage
         try:
             async with aclosing(self._events(request, deadline)) as events:
                 async for event in events:
                     for shown in assembly.feed(event.model_dump(mode="json", exclude_unset=True, warnings=False)):
                         yield shown
+                    if assembly.usage is not told:
+                        told = assembly.usage
+                        yield Metered(told)
         except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError, *_UNREADABLE) as error:
             # Not chained: a traceback would carry the provider's text into logs.
             raise _failed(error, assembly, over=loop.time() >= deadline) from None
@@ -80,8 +84,8 @@ class AnthropicProvider:
         if stopped is None:
             raise failure("upstream", usage=assembly.used())
         if assembly.dropped or stopped.details:
-            told = {"dropped_thoughts": assembly.dropped, "category": stopped.details.get("category", "")}
-            log.info("model call told more", extra=told)
+            more = {"dropped_thoughts": assembly.dropped, "category": stopped.details.get("category", "")}
+            log.info("model call told more", extra=more)
         yield stopped
 
     async def _events(self, request: ModelRequest, deadline: float) -> AsyncGenerator[Any, None]:

@@ -51,6 +51,11 @@ class Assembly:
         )
         self._ended = False
 
+    @property
+    def usage(self) -> Usage:
+        """What was counted so far."""
+        return self._usage
+
     def feed(self, event: JsonObject) -> Iterator[ModelEvent]:
         """What a reader sees of this event."""
         for shown in self._feed(event):

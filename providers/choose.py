@@ -22,6 +22,11 @@ SCRIPTED = "scripted:"
 DEMO = "demo"
 
 
+def is_free(model: str) -> bool:
+    """Whether asking this model costs nothing: it runs in this process."""
+    return model in (STUB_MODEL, DEMO) or model.startswith(SCRIPTED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Providers:
     """The providers of a deployment. `anthropic` is None without a key, `demo` where it is not offered.

@@ -6,12 +6,13 @@ Laws
  M3  Cancelling the consumer closes the call: no request goes on behind it.
  M4  `Stopped.content` is what the next request sends back, block by block as the provider sent it.
  M5  Text is never split inside a character, whatever the network does.
+ M6  Where the provider counts before the end, `Metered` tells so, each time with the whole so far.
 """
 
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from protocol.model import ModelEvent, ModelRequest
+from protocol.model import ModelRequest, ProviderEvent
 
 
 class Provider(Protocol):
@@ -22,6 +23,6 @@ class Provider(Protocol):
         """The provider's name for metrics and logs."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         """One model call. Raises ProviderError; does not try again what failed, unless in a mode with a limit of its own."""
         ...

@@ -1,1 +1,1 @@
-"""SQL: conversations, messages, runs."""
+"""SQL: conversations, messages, runs, spend."""

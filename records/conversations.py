@@ -63,6 +63,7 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
             outcome=row["outcome"],
             usage=Usage.model_validate(row["usage"]),
             created_ms=row["created_ms"],
+            cost_micro_usd=row["cost_micro_usd"],
         )
         for row in connection.execute(query).mappings()
     )

@@ -26,8 +26,8 @@ async def upgrade(url: str) -> None:
         await database.close()
 
 
-def upgrade_on(connection: Connection) -> None:
-    """Create or upgrade the tables inside the connection's transaction."""
+def upgrade_on(connection: Connection, revision: str = "head") -> None:
+    """Create or upgrade the tables inside the connection's transaction, up to a revision."""
     if connection.dialect.name == "postgresql":  # SQLite's writer has the lock by BEGIN IMMEDIATE
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
     config = Config()
@@ -35,4 +35,4 @@ def upgrade_on(connection: Connection) -> None:
         "script_location", str(MIGRATIONS).replace("%", "%%")
     )  # alembic's configuration interpolates
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)

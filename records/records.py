@@ -1,27 +1,32 @@
-"""The records: conversations, their messages, and what is known about runs, in SQL.
+"""The records: conversations, their messages, what is known about runs, and what they cost, in SQL.
 
 Every method is one transaction inside one time bound and raises TurnkeepError: `unavailable` where the database did not
 answer (then a write may or may not have happened; every write may be repeated), `invalid` where an id cannot be one.
 Times are arguments, in milliseconds since the epoch.
 """
 
+from collections.abc import Collection
 from typing import Self
 
 from sqlalchemy.exc import IntegrityError
 
 from protocol.errors import TurnkeepError
 from protocol.turn import Transport
-from records import conversations, history, migrate, runs, settle, turns
+from records import conversations, history, migrate, runs, settle, spend, turns
 from records.database import Database
 from records.values import (
+    Admission,
     Beginning,
+    Charge,
     Conversation,
     HistoryMessage,
     Key,
+    Reservation,
     Run,
     RunFilter,
     Settlement,
     Span,
+    SpendTotal,
     StoredMessage,
     TurnBegin,
 )
@@ -77,7 +82,7 @@ class Records:
     async def settle(self, run_id: str, settlement: Settlement) -> bool:
         """Store the answer, end the run, free the conversation. The first settlement stands; repeating it is harmless.
 
-        True where the records hold this settlement. False where they never will: the run is unknown or ended
+        What the run cost is stored with it, and no reservation of it stays open (D6). True where the records hold this settlement. False where they never will: the run is unknown or ended
         otherwise, or the conversation was deleted or erased meanwhile (the run is ended, the answer not kept).
         """
         return await self._database.write(lambda connection: settle.settle(connection, run_id, settlement))
@@ -91,11 +96,15 @@ class Records:
         return await self._database.read(lambda connection: runs.active(connection, key))
 
     async def unfinished(self, older_than_ms: int, limit: int, past: Run | None = None) -> tuple[Run, ...]:
-        """Runs that have not ended and whose row did not change since `older_than_ms`, oldest first (C11).
+        """Runs that are not known to be finished and whose row did not change since `older_than_ms`, oldest first (C11).
 
         `past` is the last one of the page before.
         """
         return await self._database.read(lambda connection: runs.unfinished(connection, older_than_ms, limit, past))
+
+    async def finished(self, run_ids: Collection[str], now_ms: int) -> None:
+        """Note that these runs, which have ended, have nothing more to come: their logs have their ends, or are gone."""
+        await self._database.write(lambda connection: runs.finished(connection, run_ids, now_ms))
 
     async def runs(self, wanted: RunFilter, past: tuple[int, str] | None, limit: int) -> tuple[Run, ...]:
         """Runs of a tenant, whoever owns them, the newest first: for those who run the service.
@@ -133,3 +142,26 @@ class Records:
     async def messages(self, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
         """The conversation's messages by sequence. None where there is no such conversation for this owner."""
         return await self._database.read(lambda connection: conversations.messages_of(connection, key, span))
+
+    async def reserve(self, reservation: Reservation, budget_micro_usd: int) -> Admission:
+        """Set aside what a model call may cost, if it fits into the day's budget of its pipeline (D1 to D4).
+
+        `ended`: the run is unknown or has ended, and calls no model any more.
+        """
+        return await self._database.write(lambda connection: spend.reserve(connection, reservation, budget_micro_usd))
+
+    async def charge(self, reservation: Reservation, charge: Charge, now_ms: int) -> None:
+        """Put what a call cost in its reservation's place (D3, D5). The first charge stands; repeating it is harmless."""
+        await self._database.write(lambda connection: spend.charge(connection, reservation, charge, now_ms))
+
+    async def cost(self, run_id: str) -> int:
+        """What the run's calls come to, reserved ones included, in millionths of a US dollar."""
+        return await self._database.read(lambda connection: spend.cost(connection, run_id))
+
+    async def spent(self, since_day: int, until_day: int) -> tuple[SpendTotal, ...]:
+        """What was spent from one day on to before another, by pipeline and model. Days are counted from the epoch, in UTC."""
+        return await self._database.read(lambda connection: spend.totals(connection, since_day, until_day))
+
+    async def used(self, pipeline: str, day: int) -> int:
+        """What of a day's budget is used or reserved, in millionths of a US dollar."""
+        return await self._database.read(lambda connection: spend.used(connection, pipeline, day))

@@ -1,5 +1,7 @@
 """Run rows: one per turn, without content; who may go on is decided by whether `ended_ms` is set."""
 
+from collections.abc import Collection
+
 from sqlalchemy import ColumnElement, Connection, select, tuple_, update
 
 from protocol.turn import Transport
@@ -30,9 +32,9 @@ def active(connection: Connection, key: Key) -> Run | None:
 
 
 def unfinished(connection: Connection, older_than_ms: int, limit: int, past: Run | None) -> tuple[Run, ...]:
-    """Runs that have not ended and whose row is older, oldest first, from the one after `past` on."""
+    """Runs that are not known to be finished and whose row is older, oldest first, from the one after `past` on."""
     place = (runs.c.updated_ms, runs.c.run_id)
-    query = select(runs).where(runs.c.ended_ms.is_(None), runs.c.updated_ms < older_than_ms)
+    query = select(runs).where(runs.c.finished_ms.is_(None), runs.c.updated_ms < older_than_ms)
     if past is not None:
         query = query.where(tuple_(*place) > (past.updated_ms, past.run_id))
     return tuple(Run(**row) for row in connection.execute(query.order_by(*place).limit(limit)).mappings())
@@ -50,7 +52,8 @@ def listed(connection: Connection, wanted: RunFilter, past: tuple[int, str] | No
 def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
     owner = [runs.c.owner == wanted.owner] if wanted.owner else []
     if wanted.state == "unfinished":
-        return [*owner, runs.c.ended_ms.is_(None)]
+        # The second follows from the first, and is what the index is made of.
+        return [*owner, runs.c.ended_ms.is_(None), runs.c.finished_ms.is_(None)]
     return [*owner, runs.c.status == wanted.state] if wanted.state else owner
 
 
@@ -68,3 +71,9 @@ def mark_memory(connection: Connection, run_id: str) -> bool:
     """Note that a run that has not ended lives on one process's memory log."""
     change = update(runs).where(runs.c.run_id == run_id, runs.c.ended_ms.is_(None)).values(memory=True)
     return connection.execute(change).rowcount == 1
+
+
+def finished(connection: Connection, run_ids: Collection[str], now_ms: int) -> None:
+    """Note that nothing more is to come of these runs, which have ended."""
+    change = update(runs).where(runs.c.run_id.in_(run_ids), runs.c.ended_ms.is_not(None), runs.c.finished_ms.is_(None))
+    connection.execute(change.values(finished_ms=now_ms))

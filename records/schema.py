@@ -1,7 +1,7 @@
 """The tables as queries see them. `migrations/` creates them; a test compares the two.
 
 Times are milliseconds since the epoch. Messages go with their conversation; a run row holds no content and stays: it is
-the proof that a run id was used (C5).
+the proof that a run id was used (C5). Money is in millionths of a US dollar, and its rows stay, too.
 """
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKeyConstraint, Index, Integer, MetaData, Table, text
@@ -42,6 +42,7 @@ messages = Table(
     Column("outcome", Identifier, nullable=False),
     Column("usage", Document, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
+    Column("cost_micro_usd", BigInteger, nullable=False, server_default="0"),
     ForeignKeyConstraint(
         ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
@@ -65,11 +66,47 @@ runs = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),
+    Column("finished_ms", BigInteger),
     # Small however many runs there were: the sweeper reads it every few seconds.
     Index(
         "runs_unfinished",
         "updated_ms",
-        sqlite_where=text("ended_ms IS NULL"),
-        postgresql_where=text("ended_ms IS NULL"),
+        sqlite_where=text("finished_ms IS NULL"),
+        postgresql_where=text("finished_ms IS NULL"),
     ),
+    Index("runs_by_time", "tenant", "created_ms", "run_id"),
+)
+
+spend = Table(
+    "spend",
+    metadata,
+    Column("run_id", Identifier, primary_key=True),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("pipeline", Identifier, nullable=False),
+    Column("day", Integer, nullable=False),
+    Column("tenant", Identifier, nullable=False),
+    Column("owner", Identifier, nullable=False),
+    Column("conversation_id", Identifier, nullable=False),
+    Column("model", Label, nullable=False),
+    Column("state", Identifier, nullable=False),
+    Column("estimated", Boolean, nullable=False),
+    Column("micro_usd", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cache_read_tokens", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("settled_ms", BigInteger),
+    Index("spend_of_days", "day", "pipeline"),
+)
+
+# What a pipeline's calls of a day come to, reserved ones included: one row, so that all who ask for room meet in it.
+spend_days = Table(
+    "spend_days",
+    metadata,
+    Column("pipeline", Identifier, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("micro_usd", BigInteger, nullable=False),
 )

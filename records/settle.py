@@ -1,8 +1,8 @@
-"""How a run ends in the records: the answer, the run row and the conversation's free place in one transaction (C3, C18)."""
+"""How a run ends in the records: the answer, what it cost, the run row and the conversation's free place in one transaction (C3, C18)."""
 
 from sqlalchemy import Connection, insert, select, update
 
-from records import runs
+from records import runs, spend
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
 from records.values import Run, Settlement
@@ -25,11 +25,12 @@ def settle(connection: Connection, run_id: str, settlement: Settlement) -> bool:
     if run is None:
         return False
     if first:
-        _leave_place(connection, run, settlement)
+        cost = spend.close(connection, run_id, settlement.now_ms)
+        _leave_place(connection, run, settlement, cost)
     return run.status == settlement.status and _holds_answer(connection, run, settlement)
 
 
-def _leave_place(connection: Connection, run: Run, settlement: Settlement) -> None:
+def _leave_place(connection: Connection, run: Run, settlement: Settlement, cost: int) -> None:
     # A conversation that was erased and made anew under its old id is another one: this run has no place in it.
     held = (
         conversations.c.tenant == run.tenant,
@@ -40,7 +41,7 @@ def _leave_place(connection: Connection, run: Run, settlement: Settlement) -> No
     if place is None:
         return
     if place.deleted_ms is None and settlement.parts:
-        connection.execute(insert(messages).values(_answer(run, settlement)))
+        connection.execute(insert(messages).values(_answer(run, settlement, cost)))
     connection.execute(update(conversations).where(*held).values(active_run_id=None, updated_ms=settlement.now_ms))
 
 
@@ -56,7 +57,7 @@ def _holds_answer(connection: Connection, run: Run, settlement: Settlement) -> b
     return connection.execute(query).one_or_none() is not None
 
 
-def _answer(run: Run, settlement: Settlement) -> dict[str, object]:
+def _answer(run: Run, settlement: Settlement, cost: int) -> dict[str, object]:
     return {
         "tenant": run.tenant,
         "conversation_id": run.conversation_id,
@@ -70,4 +71,5 @@ def _answer(run: Run, settlement: Settlement) -> dict[str, object]:
         "outcome": settlement.status,
         "usage": settlement.usage.model_dump(),
         "created_ms": settlement.now_ms,
+        "cost_micro_usd": cost,
     }

@@ -14,6 +14,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Pool, QueuePool, StaticPool, create_engine, event
@@ -21,6 +23,7 @@ from sqlalchemy import URL, Connection, Engine, Pool, QueuePool, StaticPool, cre
 Value = TypeVar("Value")
 
 READERS = 4
+CACHE_KB = 256  # of a connection. By itself it takes 2 MB, ten in a process; what is not in it is in the system's cache
 
 
 class SQLite:
@@ -50,13 +53,26 @@ class _Threads:
     def __init__(self, engine: Engine, count: int) -> None:
         self._engine = engine
         self._executor = ThreadPoolExecutor(count, thread_name_prefix="records")
+        self._count = count
+        self._opening = Lock()
+        self._open = False
 
     async def run(self, work: Callable[[Connection], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._transaction, work)
 
     def _transaction(self, work: Callable[[Connection], Value]) -> Value:
+        self._open_all()
         with self._engine.begin() as connection:
             return work(connection)
+
+    def _open_all(self) -> None:
+        """All connections with the first one: files that come one by one, by chance, over hours would look like a leak."""
+        with self._opening:
+            if not self._open:
+                with ExitStack() as stack:
+                    for _ in range(self._count):
+                        stack.enter_context(self._engine.connect())
+                self._open = True
 
     async def close(self) -> None:
         await asyncio.to_thread(self._executor.shutdown)
@@ -69,7 +85,9 @@ def _engine(address: URL, busy_ms: int, begin: str, pool: type[Pool]) -> Engine:
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:
         connection.isolation_level = None  # the driver begins nothing by itself: `started` does
-        for pragma in (f"busy_timeout={busy_ms}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in (
+            f"busy_timeout={busy_ms}", f"cache_size={-CACHE_KB}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"
+        ):  # fmt: skip
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

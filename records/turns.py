@@ -5,7 +5,7 @@ from sqlalchemy import Connection, RowMapping, insert, select, update
 from records import runs
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
-from records.values import Beginning, Begun, Busy, Known, NotFound, Run, TurnBegin
+from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Run, TurnBegin
 
 FIRST_SEQUENCE = 1
 
@@ -21,6 +21,8 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
     query = select(conversations).where(conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
     place = connection.execute(query.with_for_update()).mappings().one_or_none()
     refusal = _refusal(turn, place, runs.find(connection, turn.run_id))
+    if isinstance(refusal, Known) and not _same_message(connection, turn, refusal.run):
+        return Reused()
     if refusal is not None:
         return refusal
     sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
@@ -40,6 +42,18 @@ def _refusal(turn: TurnBegin, place: RowMapping | None, run: Run | None) -> Know
     if place is None:
         return None if turn.create_if_missing else NotFound()
     return None if place["active_run_id"] is None else Busy(place["active_run_id"])
+
+
+def _same_message(connection: Connection, turn: TurnBegin, run: Run) -> bool:
+    """Whether the run was begun with this message, as far as that is still known."""
+    query = select(messages.c.parts).where(
+        messages.c.tenant == run.tenant,
+        messages.c.conversation_id == run.conversation_id,
+        messages.c.sequence == run.sequence,
+        messages.c.run_id == run.run_id,
+    )
+    parts = connection.execute(query).scalar_one_or_none()
+    return parts is None or tuple(parts) == turn.parts
 
 
 def _take_place(connection: Connection, turn: TurnBegin, sequence: int, *, create: bool) -> None:

@@ -8,6 +8,7 @@ from protocol.model import Usage
 from protocol.turn import RunStatus, Transport
 
 Role = Literal["user", "assistant"]
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,10 @@ class TurnBegin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run row. `sequence` is the user's message's, the answer takes the next one; `kind` says what failed."""
+    """A run row. `sequence` is the user's message's, the answer takes the next one; `kind` says what failed.
+
+    Ended is a run whose answer is stored, finished one whose log was seen to have its end, too.
+    """
 
     run_id: str
     tenant: str
@@ -52,6 +56,7 @@ class Run:
     created_ms: int
     updated_ms: int
     ended_ms: int | None
+    finished_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +94,12 @@ class NotFound:
     """No such conversation, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
 
 
-Beginning = Begun | Known | Busy | NotFound
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """This run id has begun before, for the same owner, with another message. Nothing was written."""
+
+
+Beginning = Begun | Known | Reused | Busy | NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +141,7 @@ class StoredMessage:
     outcome: RunStatus | Literal[""]
     usage: Usage
     created_ms: int
+    cost_micro_usd: int = 0  # of the whole run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +164,56 @@ class Span:
     limit: int = 200
     order: Literal["asc", "desc"] = "asc"
     past: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallKey:
+    """One model call: the executor's attempt asks the model of a step once, or more often where it tries again."""
+
+    run_id: str
+    step: int
+    attempt: int
+    number: int  # grows with each call of the attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """What a model call may cost at most. Only calls of the same pipeline share a budget (REQ-Q4)."""
+
+    key: CallKey
+    model: str
+    usage: Usage
+    micro_usd: int
+    now_ms: int
+    pipeline: str = "chat"
+
+    @property
+    def day(self) -> int:
+        """The day it counts for, also where it is settled on the next one: days since the epoch, in UTC."""
+        return self.now_ms // DAY_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What became of a reserved call. Released: it never happened, or is not billed."""
+
+    usage: Usage = field(default_factory=Usage)
+    micro_usd: int = 0
+    estimated: bool = False  # the provider did not say
+    released: bool = False
+
+
+Admission = Literal["reserved", "over_budget", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendTotal:
+    """What the calls of one model in one pipeline come to, open reservations included. Released calls are not counted."""
+
+    pipeline: str
+    model: str
+    calls: int
+    open: int
+    estimated: int
+    micro_usd: int
+    usage: Usage

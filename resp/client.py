@@ -75,6 +75,11 @@ class Client:
         connection = await self.connected()
         return await connection.run(script, keys, *arguments)
 
+    async def prompt(self, script: Script, keys: Sequence[str], *arguments: Part) -> Reply:
+        """Run a script for somebody who can do without a server that is silent. Raises as `Connection.prompt`."""
+        connection = await self.connected()
+        return await connection.prompt(script, keys, *arguments)
+
     async def close(self) -> None:
         """Drop the connection for good; what waits fails."""
         self._closed = True

@@ -21,6 +21,7 @@ import hiredis
 from protocol.errors import StoreUnavailable
 from resp.address import Address
 from resp.errors import ScriptMissing, error_of
+from resp.patience import while_heard
 from resp.script import Script
 
 Part: TypeAlias = str | bytes | int
@@ -36,6 +37,7 @@ class Bounds:
     """How long things may take, in seconds, and how many commands may wait for replies."""
 
     connect: float = 0.25  # a new turn that finds the store away must be answered from memory before anybody notices
+    prompt: float = 0.25  # the same where a connection stands, and nothing comes through it any more
     command: float = 1.0  # half a lease: a lost renewal can still be repeated in time
     silence: float = 4.0  # no byte for so long while a reply is due: the peer is gone, though TCP does not say so
     in_flight: int = 16_384  # each run has one or two; more means that callers do not wait for their replies
@@ -96,6 +98,16 @@ class Connection(asyncio.Protocol):
             return await self.send("EVALSHA", script.sha, len(keys), *keys, *arguments)
         except ScriptMissing:  # nothing was executed, so this is no blind retry
             return await self.send("EVAL", script.source, len(keys), *keys, *arguments)
+
+    async def prompt(self, script: Script, keys: Sequence[str], *arguments: Part) -> Reply:
+        """As `run`, given up as soon as the server is silent: for somebody who can do without, and waits.
+
+        Raises StoreUnavailable, too, where no byte came for `bounds.prompt` though this process could have read it.
+        """
+        try:
+            return await while_heard(self.run(script, keys, *arguments), self._bounds.prompt, lambda: self._last_byte)
+        except TimeoutError as error:
+            raise StoreUnavailable("The run store is silent.") from error
 
     def abort(self) -> None:
         """Drop the connection at once; what waits fails."""
@@ -186,16 +198,19 @@ async def connect(address: Address, *, bounds: Bounds, on_push: Callable[[Push],
         ReplyError: The server refuses the database or does not speak RESP3.
     """
     try:
-        async with asyncio.timeout(bounds.connect):
-            connection = await _open(address, lambda: Connection(bounds, on_push))
-            try:
-                await _greet(connection, address)
-            except BaseException:  # a cancelled caller, too, must not leave it open
-                connection.abort()
-                raise
-            return connection
+        return await while_heard(_connect(address, bounds, on_push), bounds.connect)
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable("The run store cannot be reached.") from error
+
+
+async def _connect(address: Address, bounds: Bounds, on_push: Callable[[Push], None]) -> Connection:
+    connection = await _open(address, lambda: Connection(bounds, on_push))
+    try:
+        await _greet(connection, address)
+    except BaseException:  # a cancelled caller, too, must not leave it open
+        connection.abort()
+        raise
+    return connection
 
 
 async def _open(address: Address, protocol: Callable[[], Connection]) -> Connection:

@@ -7,6 +7,7 @@ anything that depends on it begins: tools start after their intents are in the l
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assistants.definition import Assistant
 from checkpoints.port import Loaded
@@ -24,6 +25,7 @@ from runner.collect import observed
 from runner.hold import Hold
 from runner.inbox import Inbox
 from runner.kept import Kept
+from runner.meter import Meter
 from runner.parts import Chosen, Parts
 from runner.port import Job
 from runner.work import NOT_RECORDED, Toolbox, Work, call_model, call_tool, hold_lease, note_running, when_draining
@@ -50,6 +52,7 @@ class Drive:
         self._brief = brief
         self._hold = brief.hold
         self._work = Work()
+        self._meter = Meter(parts, brief.hold)
         self._before = before
         self._checkpoint_bytes = sum(map(len, brief.loaded.deltas))
         self._begun_ms = parts.clock.monotonic_ms()
@@ -61,8 +64,9 @@ class Drive:
             parts,
             brief.hold,
             Kept(brief.hold.claimed, brief.loaded, before),
-            on_stop=lambda: self._work.tell(mailbox.StopAsked()),
-            on_trouble=lambda: self._work.tell(mailbox.ClaimLost()),
+            # Bound to the work, not to this drive: a turn that is over goes at once, without a garbage collection.
+            on_stop=partial(self._work.tell, mailbox.StopAsked()),
+            on_trouble=partial(self._work.tell, mailbox.ClaimLost()),
         )
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
@@ -95,11 +99,14 @@ class Drive:
         finally:
             await self._parts.store.unwatch_stop(run_id)
             await work.close()
+            await self._meter.settled()
 
     async def _loop(self, advance: Advance) -> SliceResult:
         now = advance.turn
         while True:
             if isinstance(advance.command, Settle):
+                await self._work.end_call()
+                await self._meter.settled()  # the records that end the run want to know what it cost
                 settled = await settlement.settle(self._parts, self._hold, self._writer, advance)
                 if settled is not None:
                     return _ended(settled)
@@ -157,7 +164,8 @@ class Drive:
         chosen = self._brief.chosen
         if isinstance(command, CallModel) and chosen is not None:
             request = _request(self._brief.assistant, chosen.model, advance.turn)
-            self._work.start(call_model(self._work, chosen.provider, request))
+            events = self._meter.stream(chosen.provider, request, advance.turn.state.step)
+            self._work.ask(call_model(self._work, events))
         elif isinstance(command, RunTools):
             for call in command.calls:
                 if recorded or call.name in advance.turn.plan.safe_tools:
@@ -232,6 +240,7 @@ class Drive:
 
     async def _leave(self, now: Turn, reason: slicing.Reason) -> SliceResult:
         await self._work.close()
+        await self._meter.settled()
         await self._writer.flush()
         frames = self._writer.next_index
         result = SliceResult(outcome="handed_over", steps=now.state.step, frames=frames, reason=reason)
@@ -252,6 +261,8 @@ def _follow(now: Turn, event: mailbox.Report) -> Advance:
             return step.model_event(now, from_model)
         case mailbox.ModelBroke(error=error):
             return step.model_failed(now, error)
+        case mailbox.NoBudget():
+            return turn.over_budget(now)
         case mailbox.ToolDone(result=result):
             return calls.tool_finished(now, result)
         case mailbox.ToolProgressed(ordinal=ordinal, progress=progress):

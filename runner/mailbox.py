@@ -23,6 +23,11 @@ class ModelBroke:
 
 
 @dataclass(frozen=True, slots=True)
+class NoBudget:
+    """The model was not asked: what the call may cost does not fit into the budget."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDone:
     """A call gave its result."""
 
@@ -62,5 +67,5 @@ class ClaimLost:
     """The log takes no more from us: the claim is somebody else's, or the store stayed away too long."""
 
 
-Report = FromModel | ModelBroke | ToolDone | ToolProgressed
+Report = FromModel | ModelBroke | NoBudget | ToolDone | ToolProgressed
 Event = Report | StopAsked | InputPut | TimeUp | DrainTimeUp | ClaimLost

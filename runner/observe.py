@@ -1,6 +1,6 @@
 """What the runner tells about its work: without content for metrics and logs, with content to a turn's own observers."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from checkpoints.port import Grip
 from protocol.checkpoint import Seal, TurnState
@@ -18,6 +18,10 @@ class Observer(Protocol):
     def handed_over(self, run_id: str, reason: str) -> None: ...
 
     def ended(self, run_id: str, status: str, kind: str) -> None: ...
+
+    def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
+        """A model call asked for its place in the budget."""
+        ...
 
     def trouble(self, run_id: str, what: str) -> None:
         """Something failed that the turn survives, or dies of in a typed way; `what` is a fixed phrase."""
@@ -37,7 +41,8 @@ class TurnObserver(Protocol):
     async def ended(self, run_id: str, known: Json, seal: Seal) -> None:
         """The turn has ended; what this raises is survived.
 
-        Called once, by the executor that appended `finish`, after it; where that executor dies at this very moment, not at all.
+        Called once, by the executor that appended `finish`, after it; where that executor dies at this very moment, not at all,
+        nor for a run of which no seal is left: what was known of it is gone with it.
         """
         ...
 
@@ -55,6 +60,9 @@ class Silent:
         pass
 
     def ended(self, run_id: str, status: str, kind: str) -> None:
+        pass
+
+    def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
         pass
 
     def trouble(self, run_id: str, what: str) -> None:

@@ -7,8 +7,10 @@ from assistants.definition import Assistant
 from checkpoints.outbox import MemoryOutbox, Outbox
 from checkpoints.port import RunStore
 from protocol.clock import Clock
+from protocol.model import ModelRequest
 from protocol.turn import TurnRequest
 from providers.port import Provider
+from providers.prices import Price
 from records.records import Records
 from runner.observe import Observer, Silent, TurnObserver
 
@@ -33,7 +35,14 @@ class RunnerSettings:
     abandon_ms: int = 4_000  # how long a draining slice waits for its step; the rest of the grace is for the hand-over
     store_patience_ms: int = 60_000  # how long a paid answer is held while the store is away
     records_patience_ms: int = 15_000  # how long `finish` waits for the records
+    ledger_ms: int = 1_000  # how long a model call waits for its reservation, and the end of a turn for its last charge
+    budget_micro_usd: int = 1_000_000_000  # of a day, in millionths of a US dollar, for all processes together
     collect_ms: int = 5_000  # how long a turn's observers may take with its end
+
+
+def no_price(_: ModelRequest) -> Price | None:
+    """Nothing costs anything."""
+    return None
 
 
 async def no_fault(_: str) -> None:
@@ -47,7 +56,7 @@ async def always_there() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`choose` may raise TurnkeepError. `fault` is awaited at named points; tests wait, fail or die there.
+    """`choose` may raise TurnkeepError, `price` a ProviderError where nobody knows what the call costs. `fault` is awaited at named points; tests wait, fail or die there.
 
     `reachable` says, within a bound of its own, whether somebody is there to start the next slice (C10).
     """
@@ -56,6 +65,7 @@ class Parts:
     records: Records
     assistants: Mapping[str, Assistant]
     choose: Callable[[Assistant, TurnRequest], Chosen]
+    price: Callable[[ModelRequest], Price | None] = no_price
     clock: Clock
     new_owner: Callable[[], str]
     observer: Observer = field(default_factory=Silent)

@@ -25,7 +25,9 @@ class TurnRunner(Protocol):
     async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
         """Drive the run until it ends or hands over. `drain` asks for a hand-over at the next boundary.
 
-        Raises StoreUnavailable where the claim could not be made. Never raises for a turn that failed: that is a status.
+        "missing": nothing is left of it that it could go on from. An executor elsewhere may still put it back; where none does,
+        the sweeper ends it as interrupted (C5). Raises StoreUnavailable where the claim could not be made. Never raises for a
+        turn that failed: that is a status.
         """
         ...
 

@@ -6,6 +6,7 @@ twice and repeat its effects.
 """
 
 from checkpoints.port import Append, Claimed, Grip, Refusal, Remains
+from protocol.checkpoint import Seal
 from protocol.errors import LostClaim
 from protocol.turn import ENDED, SliceResult
 from records.values import Key, Run, Settlement
@@ -50,12 +51,18 @@ async def _restore(parts: Parts, hold: Hold, remains: Remains) -> Claimed:
 async def over(parts: Parts, hold: Hold) -> SliceResult | None:
     """How the run has ended, where it has, though a store that went back to before its seal takes it for running (C9).
 
-    What the store has of it goes: readers find the answer in the records. Raises StoreUnavailable.
+    What the store has of it goes: readers find the answer in the records, or will, where it still waits for them (C24).
+    Raises StoreUnavailable.
     """
-    if await _lives(parts, hold.grip.run_id):
+    run_id = hold.grip.run_id
+    kept = await patiently(parts, lambda: parts.outbox.kept(run_id))
+    if kept is not None:
+        await _erase(parts, hold.claimed)
+        return SliceResult(outcome="ended", status=Seal.model_validate_json(kept).outcome.status)
+    if await _lives(parts, run_id):
         return None
     await _erase(parts, hold.claimed)
-    run = await patiently(parts, lambda: parts.records.run(hold.grip.run_id))
+    run = await patiently(parts, lambda: parts.records.run(run_id))
     return SliceResult(outcome="ended", status=run.status if run else "interrupted")
 
 

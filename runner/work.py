@@ -1,7 +1,7 @@
 """What runs beside a turn: the model call, the tools, the lease, the timers. All of it speaks through the mailbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +9,17 @@ from checkpoints.port import Appended, Refusal
 from protocol.checkpoint import ToolCall
 from protocol.errors import LostClaim, ProviderError, StoreUnavailable, TurnkeepError
 from protocol.json import Json
-from protocol.model import ModelRequest, Stopped
+from protocol.model import ModelEvent, Stopped
 from protocol.turn import Transport, TurnRequest
-from providers.port import Provider
 from runner.hold import Hold
-from runner.mailbox import ClaimLost, Event, FromModel, ModelBroke, ToolDone, ToolProgressed
+from runner.mailbox import ClaimLost, Event, FromModel, ModelBroke, NoBudget, ToolDone, ToolProgressed
+from runner.meter import OverBudget
 from runner.parts import Parts
 from runner.writer import FrameWriter
 from tools.declare import Call, Tool
 from tools.execute import execute
 
+CLOSING_SECONDS = 1.0  # for a cancelled model call to close its connection; the end of a turn does not wait for more
 BROKE_OFF = ProviderError("upstream", "The model's answer broke off.")
 NOT_RECORDED = (
     "Not called: this call could not be recorded safely just now, and it must not be made twice. Nothing has happened yet; "
@@ -33,14 +34,29 @@ class Work:
         self.mailbox: asyncio.Queue[Event] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: list[asyncio.TimerHandle] = []
+        self._call: asyncio.Task[None] | None = None
 
     def tell(self, event: Event) -> None:
         self.mailbox.put_nowait(event)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
+        _ = self._task(work)
+
+    def ask(self, call: Coroutine[Any, Any, None]) -> None:
+        """Start the turn's model call, of which there is one at a time."""
+        self._call = self._task(call)
+
+    async def end_call(self) -> None:
+        """No model call goes on behind the end of its turn."""
+        if self._call is not None:
+            self._call.cancel()
+            await asyncio.wait({self._call}, timeout=CLOSING_SECONDS)
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def tell_after(self, milliseconds: float, event: Event) -> None:
         self._timers.append(asyncio.get_running_loop().call_later(max(0.0, milliseconds) / 1000, self.tell, event))
@@ -55,13 +71,15 @@ class Work:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def call_model(work: Work, provider: Provider, request: ModelRequest) -> None:
+async def call_model(work: Work, events: AsyncIterator[ModelEvent]) -> None:
     """One model call, event by event. However it fails, the turn is told in one way."""
     ended = False
     try:
-        async for event in provider.stream(request):
+        async for event in events:
             ended = isinstance(event, Stopped)
             work.tell(FromModel(event))
+    except OverBudget:
+        work.tell(NoBudget())
     except ProviderError as error:
         work.tell(ModelBroke(error))
     except Exception:  # noqa: BLE001 - whatever a provider's library raises, the reader gets a typed end, not a silence

@@ -30,6 +30,11 @@ class Gateway:
     def url(self) -> str:
         return self._loopback.url
 
+    @property
+    def made(self) -> int:
+        """How many calls were made so far."""
+        return len(self._calls)
+
     async def call(self, number: int) -> ModelCall:
         """The call of this number, counted from 1, once it was made."""
         async with self._begun:

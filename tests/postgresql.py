@@ -1,16 +1,109 @@
-"""A PostgreSQL server of the test session's own, on a unix socket, from Debian's package."""
+"""PostgreSQL servers for tests, each on a unix socket in a folder of its own, from Debian's package."""
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+import psutil
+
+from tests.servers import die_with_parent
 
 USER = "turnkeep"
-# The data dies with the session: no need to wait for the disk.
-OPTIONS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+# The machine does not die with the tests: what the system has is as good as on the disk.
+OPTIONS = ("-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off")
+
+
+class PostgreSQLServer:
+    """A server that can be killed and started again on its data, in a folder made for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = f"postgresql://{USER}@/postgres?host={folder}"
+        self._folder = folder
+        self._data = str(folder / "data")
+        self._account = None
+        if os.geteuid() == 0:  # the server refuses to run as root; Debian's package brings an account for it
+            self._account = "postgres"
+            shutil.chown(folder, self._account)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._drain: threading.Thread | None = None
+        made = [
+            _program("initdb"),
+            "-D",
+            self._data,
+            "-U",
+            USER,
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]
+        subprocess.run(made, check=True, user=self._account, cwd=folder, stdout=subprocess.DEVNULL, timeout=20)
+
+    def start(self) -> None:
+        """Start it and return when it takes connections."""
+        command = (_program("postgres"), "-D", self._data, "-k", str(self._folder), *OPTIONS)
+        self._process = subprocess.Popen(
+            command,
+            user=self._account,
+            cwd=self._folder,
+            stderr=subprocess.PIPE,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
+        )
+        output = self._process.stderr
+        assert output is not None
+        seen = []
+        for line in output:
+            seen.append(line)
+            if b"ready to accept connections" in line:
+                break
+        else:
+            raise RuntimeError(b"".join(seen).decode())
+        self._drain = threading.Thread(target=_drain, args=(output,), daemon=True)
+        self._drain.start()
+
+    def kill(self) -> None:
+        """As a crash does it: all of its processes at once."""
+        if self._process is None:
+            return
+        family = [psutil.Process(self._process.pid), *psutil.Process(self._process.pid).children(recursive=True)]
+        for one in family:
+            one.send_signal(signal.SIGKILL)
+        self._process.wait(10)
+        psutil.wait_procs(family, 10)
+        self._process = None
+        if self._drain is not None:
+            self._drain.join()
+
+
+@contextmanager
+def running_postgresql() -> Iterator[PostgreSQLServer]:
+    """A fresh server, killed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        server = PostgreSQLServer(folder)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def postgresql_server() -> Iterator[str]:
+    """The address of a running one's database."""
+    with running_postgresql() as server:
+        yield server.address
 
 
 def _program(name: str) -> str:
@@ -21,25 +114,6 @@ def _program(name: str) -> str:
     return found
 
 
-@contextmanager
-def postgresql_server() -> Iterator[str]:
-    """Start a server and yield the address of its database."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))
-    account = None
-    if os.geteuid() == 0:  # the server refuses to run as root; Debian's package brings an account for it
-        account = "postgres"
-        shutil.chown(folder, account)
-
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True, user=account, cwd=folder, stdout=subprocess.DEVNULL, timeout=20)
-
-    data, log = str(folder / "data"), str(folder / "log")
-    try:
-        run(_program("initdb"), "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        run(_program("pg_ctl"), "-D", data, "-l", log, "-w", "-o", f"-k {folder} {OPTIONS}", "start")
-        try:
-            yield f"postgresql://{USER}@/postgres?host={folder}"
-        finally:
-            run(_program("pg_ctl"), "-D", data, "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
+def _drain(output: IO[bytes]) -> None:
+    with output:
+        output.read()

@@ -16,14 +16,16 @@ from checkpoints.port import Order, RunStore
 from frames import sse
 from protocol.frames import Frame
 from protocol.json import Json
+from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from providers.port import Provider
+from providers.prices import Price
 from providers.script import Script
 from providers.scripted import ScriptedProvider
 from records.records import Records
 from records.values import Begun, Key, TurnBegin
 from runner.observe import Observer, Silent, TurnObserver
-from runner.parts import Chosen, Parts, RunnerSettings, always_there, no_fault
+from runner.parts import Chosen, Parts, RunnerSettings, always_there, no_fault, no_price
 from runner.port import Job
 from runner.turn import Runner
 from tools.declare import Call, Tool, tool
@@ -97,6 +99,7 @@ class Rig:
     reachable: Callable[[], Awaitable[bool]] = always_there
     outbox: Outbox = field(default_factory=MemoryOutbox)
     turn_observers: dict[str, TurnObserver] = field(default_factory=dict)
+    price: Callable[[ModelRequest], Price | None] = no_price
     _owners: "count[int]" = field(default_factory=lambda: count(1))
 
     @property
@@ -133,6 +136,7 @@ class Rig:
             reachable=self.reachable,
             outbox=self.outbox,
             turn_observers=self.turn_observers,
+            price=self.price,
             settings=self.settings,
         )
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -48,7 +48,7 @@ class Server:
         self._process = subprocess.Popen(
             self._command,
             stdout=subprocess.PIPE,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it makes one system call, and no other thread forks here
         )
         output = self._process.stdout
         assert output is not None
@@ -70,6 +70,16 @@ class Server:
     def stop(self) -> None:
         self._end(signal.SIGTERM)
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It takes connections and bytes, and says nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def file_size(self) -> int:
         """How much of its append-only file the system was given; not all of that need be on disk."""
         return self._file().stat().st_size
@@ -78,6 +88,14 @@ class Server:
         """As a power cut does it: of the append-only file only this much reached the disk."""
         self.kill()
         os.truncate(self._file(), size)
+
+    def lose_tail(self, keep: Callable[[bytes], int]) -> bytes:
+        """The same, where `keep` says of the whole file how much reached the disk. What did not."""
+        self.kill()
+        written = self._file().read_bytes()
+        kept = keep(written)
+        os.truncate(self._file(), kept)
+        return written[kept:]
 
     def empty(self) -> None:
         """Kill it, and its data with it."""
@@ -145,7 +163,7 @@ def _drain(output: IO[bytes]) -> None:
         output.read()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     # A test run that is killed must not leave servers behind.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

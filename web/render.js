@@ -134,10 +134,12 @@ class SteeringView {
 
 class HandoffView {
   #reason = element("p");
-  element = element("section", { class: "handoff", "aria-label": "Hand-off" }, element("h4", {}, "A person can help here"), this.#reason);
+  #title = element("h4");
+  element = element("section", { class: "handoff", "aria-label": "Hand-off" }, this.#title, this.#reason);
 
   update({ data }) {
-    say(this.#reason, `This question is better answered by a person (${data?.reason ?? "no reason given"}).`);
+    say(this.#title, data?.reason === "budget" ? "No answer for now" : "A person can help here");
+    say(this.#reason, data?.payload?.message ?? `This question is better answered by a person (${data?.reason ?? "no reason given"}).`);
   }
 }
 

@@ -24,12 +24,15 @@ def _nothing() -> None:
 
 
 class Supervisor:
-    """Runs the stages of parts until it is told to stop."""
+    """Runs the stages of parts until it is told to stop. A part that dies soon after each start waits `longest_pause` at most."""
 
-    def __init__(self, stages: Stages, *, output: Output, grace_seconds: float) -> None:
+    def __init__(
+        self, stages: Stages, *, output: Output, grace_seconds: float, longest_pause: float = _LONGEST_PAUSE
+    ) -> None:
         self._stages = stages
         self._output = output
         self._grace = grace_seconds
+        self._longest_pause = longest_pause
         self._children: dict[str, Child] = {}
         self._keepers: list[asyncio.Task[None]] = []
         self._giving: set[asyncio.Task[None]] = set()  # of what dead children held
@@ -126,7 +129,7 @@ class Supervisor:
             if self._stopping.is_set():
                 return
             steady = clock() - since > _STEADY_SECONDS
-            pause = _FIRST_PAUSE if steady or not pause else min(pause * 2, _LONGEST_PAUSE)
+            pause = _FIRST_PAUSE if steady or not pause else min(pause * 2, self._longest_pause)
             self._output.say(OURSELVES, f"{part.name} {how}; starting it again in {pause:.1f} s")
             await self._pause(pause)
             await self._try_again(part)

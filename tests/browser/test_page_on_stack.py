@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120
 CRASH = "How does a turn survive a crash?"
 OUTBOX = "What is 17.5% of 2,480? Note it in the outbox."
 COUNT = "Count slowly to 20."
+ASK_FIRST = "Send a note, but ask me first."
 FOR_ANYTHING_MS = 60_000
 
 
@@ -94,6 +95,19 @@ async def test_stop_ends_the_turn_and_the_next_one_is_answered(person: Page) -> 
     await ask(person, "Explain frames.")
     await expect(person.locator(".turn")).to_have_count(2)
     assert "These are prepared words of the demo model." in await settled(person)
+
+
+@pytest.mark.parametrize(("word", "state"), [("Approve", "Done"), ("Deny", "Declined")])
+async def test_a_run_that_waits_goes_on_by_a_click(person: Page, word: str, state: str) -> None:
+    """[W1] [W7]: nobody executes it meanwhile."""
+    await ask(person, ASK_FIRST)
+    await expect(person.locator(".tool-state")).to_have_text("Needs your approval")
+
+    await person.get_by_role("button", name=word).click()
+    shown = await settled(person)
+
+    assert await person.locator(".tool-state").all_inner_texts() == [state]
+    assert "What became of it is shown above." in shown
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from protocol.errors import ErrorKind, ProviderError
 from protocol.json import JsonObject
-from protocol.model import ModelEvent, ModelRequest, ToolSchema
+from protocol.model import Metered, ModelEvent, ModelRequest, ToolSchema
 from providers.anthropic import AnthropicProvider
 from providers.port import Provider
 from providers.script import ErrorEvent, Script, ScriptedCall, StopEvent, TextEvent
@@ -44,7 +44,8 @@ async def outcome(provider: Provider, asked: ModelRequest) -> tuple[list[ModelEv
     seen: list[ModelEvent] = []
     try:
         async for event in provider.stream(asked):
-            seen.append(event)  # noqa: PERF401 - what came before an error counts
+            if not isinstance(event, Metered):
+                seen.append(event)  # noqa: PERF401 - what came before an error counts
     except ProviderError as error:
         return seen, error
     return seen, None

@@ -144,7 +144,7 @@ async def test_messages_come_by_sequence_and_without_the_answer_that_is_being_wr
     assert newest == whole[3:]
     assert whole[0]["parts"] == [{"type": "text", "text": "first"}]
     assert set(whole[1]) == {
-        "id", "sequence", "role", "run_id", "parts", "model", "outcome", "usage", "created_ms",
+        "id", "sequence", "role", "run_id", "parts", "model", "outcome", "usage", "created_ms", "cost_micro_usd",
     }  # fmt: skip
     for query in ("limit=0", "limit=1001", "limit=x", "order=random", "limit=1&limit=2"):
         assert (await client.get(f"{address}?{query}")).status_code == 400

@@ -3,7 +3,7 @@
 from checkpoints.port import RunView
 from protocol.json import Json
 from records.values import Span
-from tests.contract.http_house import House, frame, pieces, running, script, types
+from tests.contract.http_house import House, error, frame, pieces, running, saying, script, types
 
 RUN = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
 ASKED = {"message": "hi", "conversation_id": "c1", "run_id": RUN}
@@ -49,3 +49,16 @@ async def test_a_run_that_failed_and_is_asked_for_again_is_replayed_and_stays_fa
     assert again.headers["x-workflow-run-id"] == first.headers["x-workflow-run-id"]
     assert (types(again.content)[-1], before.status, before.attempt) == ("finish", "failed", 1)
     assert after == before
+
+
+async def test_a_run_id_that_another_message_has_is_refused() -> None:
+    """[A3] FR11: no answer to another question is passed off as the answer to this one."""
+    async with running() as house:
+        house.plays(saying("one"))
+        client = await house.client()
+        await client.post("/api/chat", json=ASKED)
+        before = await view_of(house)
+        other = await client.post("/api/chat", json={**ASKED, "message": "something else"})
+
+        assert (other.status_code, error(other)["kind"]) == (409, "conflict")
+        assert await view_of(house) == before

@@ -191,12 +191,19 @@ async def test_a_conversation_replays_its_active_run_or_has_none(house: House) -
     assert (await client.get("/api/chat/c1/stream")).status_code == 204
 
 
-async def test_past_retention_a_reader_is_told_where_the_answer_is(house: House) -> None:
-    client, address, _ = await recorded(house)
-    house.rig.clock.now = NOW_MS + house.rig.settings.retention_ms + 1
+@pytest.mark.parametrize("at", [0, 3, -1], ids=["the first frame", "a frame in the middle", "the last frame"])
+async def test_past_retention_a_reader_is_told_where_the_answer_is(house: House, at: int) -> None:
+    """FR06 FR60: whatever the cursor, at once, and nothing is made anew; until then all of it is there."""
+    client, address, whole = await recorded(house)
+    params = {"startIndex": range(len(whole))[at]}
+    house.rig.clock.now = NOW_MS + house.rig.settings.retention_ms - 1
+    kept = await client.get(address, params=params)
+    house.rig.clock.now += 2
 
-    response = await client.get(address, params={"startIndex": 3})
+    response = await client.get(address, params=params)
 
+    assert pieces(kept.content) == whole[at:]
+    assert await house.rig.store.view(house.dispatch.started[0]) is None
     assert response.status_code == 410  # [R5] REQ-E9
     gone = error(response)
     messages = await client.get(f"/api/conversations/{gone['conversation_id']}/messages?limit=4&order=desc")

@@ -7,7 +7,7 @@ import pytest
 
 from protocol.errors import ErrorKind
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, Stopped, TextDelta, ToolInputDelta
+from protocol.model import BlockEnded, Metered, Stopped, TextDelta, ToolInputDelta, Usage
 from providers.anthropic import AnthropicProvider
 from tests.contract.providers import anthropic_at, outcome, request, user
 from tests.fakes import anthropic_upstream as wire
@@ -100,7 +100,7 @@ async def test_every_other_end_is_one_typed_error(case: str, upstream: Upstream,
     assert error.kind == kind
     assert not any(isinstance(event, Stopped) for event in events)
     assert not any(foreign in str(error) for foreign in ("sk-ant", "http", "Internal", "210000"))
-    assert len(upstream.requests) == 1  # nothing is tried again here
+    assert len(upstream.requests) == 1  # FR09: nothing is tried again here
 
 
 async def test_nobody_at_the_address_is_a_typed_error() -> None:
@@ -178,3 +178,15 @@ async def test_an_unanswered_call_is_refused(upstream: Upstream, provider: Anthr
     _, error = await outcome(provider, request(user("Find it"), asked, user("And?")))
     assert error is not None
     assert error.kind == "invalid"
+
+
+async def test_what_the_call_has_used_is_told_before_its_end(upstream: Upstream, provider: AnthropicProvider) -> None:
+    """M6, FR63: the input with the first event, so that a call which is cut later is billed for it."""
+    upstream.replies.append(Reply([wire.body(HELLO)]))
+
+    events = [event async for event in provider.stream(request())]
+
+    first = Usage(input_tokens=10, cache_write_tokens=3, cache_read_tokens=4, output_tokens=1)
+    last = first.model_copy(update={"output_tokens": 9})
+    assert events[0] == Metered(first)
+    assert [event.usage for event in events if isinstance(event, Metered | Stopped)] == [first, last, last]

@@ -136,3 +136,18 @@ async def test_a_server_that_was_a_replica_for_a_while_is_not_believed_since(key
             written = await world.store.append(grip, frames(0, b"a", reserve=600))
 
             assert written == Appended(1, stop=False, durable=False)
+
+
+async def test_a_stop_that_is_not_on_the_disk_is_not_answered(keys: Keys) -> None:
+    """S17: recorded before it is answered. Whoever asks again is answered once it is."""
+    with running_server("valkey", append_only=True) as server:
+        async with world_at(server.address, keys) as world, client_at(server.address) as direct:
+            run_id = (await world.running()).grip.run_id
+            await direct.execute("CONFIG", "SET", "appendfsync", "no")
+            with pytest.raises(StoreUnavailable):
+                await world.store.stop(run_id)
+            await direct.execute("CONFIG", "SET", "appendfsync", "always")
+            view = await world.store.stop(run_id)
+
+            assert view is not None
+            assert view.stop

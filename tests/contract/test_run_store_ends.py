@@ -130,7 +130,7 @@ async def test_a_run_that_is_not_sealed_does_not_end(world: World) -> None:
 
 
 async def test_a_run_expires_after_its_end_and_not_before(world: World) -> None:
-    """S12, C7: retention counts from finish."""
+    """S12, C7, FR60: retention counts from finish; before it no silence is too long."""
     run_id = await world.opened()
     assert set((await world.remains(run_id)).values()) == {False}
     grip = (await world.won(run_id)).grip

@@ -28,6 +28,16 @@ async def calls_of(client: Client, command: str) -> tuple[int, int]:
     return 0, 0
 
 
+async def test_a_run_is_not_opened_in_a_server_that_is_frozen(keys: Keys) -> None:
+    """C6: long before a command is given up, the turn begins on the memory log."""
+    patient = Bounds(command=60, silence=60)
+    with running_server("valkey") as server:
+        async with world_at(server.address, keys, bounds=patient) as world:
+            await world.running()
+            with server.frozen(), pytest.raises(StoreUnavailable):
+                await world.store.open("another", b"{}")
+
+
 async def test_a_repeated_append_whose_reply_was_lost_writes_once(valkey: Server, keys: Keys) -> None:
     """S5, FR18: the connection breaks after the server wrote and before it could say so."""
     async with (

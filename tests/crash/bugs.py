@@ -1,13 +1,22 @@
-"""Seeded bugs: what a careless store would do. Each must be found by the suite, or its silence means nothing.
+"""Seeded bugs: what a careless store or supervisor would do. Each must be found by the suite, or its silence means nothing.
 
-They are put between the runner and the store, in the test's composition; nothing of the product is changed.
+They are put between the runner and the store, or between supervisor and server, in the test's composition; nothing of the
+product is changed.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from temporalio.client import Client as Temporal
+from temporalio.service import RPCError
+
 from app.compose import Core
+from app.holdings import Held
+from app.settings import Settings
+from app.stack.reclaim import Reclaim
 from checkpoints.port import Append, Appended, Claimed, ClaimRequest, Grip, Refusal, Refused, Sealed
 from protocol.checkpoint import Seal
 from records.values import Settlement
@@ -105,7 +114,33 @@ class StopUnseen(PointedStore):
         return await super().seal(grip, append, seal, stop_seen=True, inputs_seen=inputs_seen)
 
 
-BUGS: Final[dict[str, type[PointedStore]]] = {
+class ByActivityId(Reclaim):
+    """A dead worker's activity is failed by its id, whichever attempt runs by then."""
+
+    async def _one(self, temporal: Temporal, held: Held) -> None:
+        assert held.grip is not None
+        run_id = held.grip.run_id
+        with suppress(RPCError):
+            description = await temporal.get_workflow_handle(run_id).describe()
+            (pending,) = description.raw_description.pending_activities
+            handle = temporal.get_async_activity_handle(
+                workflow_id=run_id, run_id=None, activity_id=pending.activity_id
+            )
+            await handle.fail(RuntimeError("worker died"))
+
+
+@asynccontextmanager
+async def reclaim_of(bug: str, settings: Settings) -> AsyncIterator[Reclaim]:
+    """What a supervisor gives back with."""
+    reclaim = (ByActivityId if bug == "by-activity-id" else Reclaim)(settings)
+    await reclaim.prepare()
+    try:
+        yield reclaim
+    finally:
+        await reclaim.close()
+
+
+STORES: Final[dict[str, type[PointedStore]]] = {
     "fence-off": FenceOff,
     "intents-late": IntentsLate,
     "records-first": RecordsFirst,
@@ -113,3 +148,5 @@ BUGS: Final[dict[str, type[PointedStore]]] = {
     "missing-is-fresh": MissingIsFresh,
     "stop-unseen": StopUnseen,
 }
+
+BUGS: Final = (*STORES, "by-activity-id")

@@ -27,7 +27,7 @@ from providers.scripted import ScriptedProvider
 from runner.parts import Chosen, Parts, always_there
 from runner.port import Job, TurnRunner
 from runner.turn import Runner
-from tests.crash.bugs import BUGS
+from tests.crash.bugs import STORES
 from tests.crash.points import Points
 from tests.crash.store import PointedStore
 from tools.declare import Call, Tool, tool
@@ -83,13 +83,13 @@ class _PointedRunner:
 
 
 def composition(folder: Path, bug: str) -> Callable[[Settings], AbstractAsyncContextManager[Core]]:
-    """What app/'s processes are made with instead of `app.compose.core`. `bug` is one of BUGS, or ""."""
+    """What app/'s processes are made with instead of `app.compose.core`. `bug` is one of those in `tests.crash.bugs`, or ""."""
 
     @asynccontextmanager
     async def pointed(settings: Settings) -> AsyncIterator[Core]:
         async with core(settings) as plain:
             points = Points(folder)
-            store = BUGS.get(bug, PointedStore)(plain, points, folder)
+            store = STORES.get(bug, PointedStore)(plain, points, folder)
             tools = _tools(points, Outbox(folder / OUTBOX))
             assistants = dict(plain.assistants) | {name: _assistant(name, tools) for name in names()}
             values = {field.name: getattr(plain, field.name) for field in fields(Core)}

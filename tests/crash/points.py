@@ -42,6 +42,11 @@ class Plans:
         """Plan a run before it is asked for. None: write down what it passes."""
         self._file(run_id, "plan").write_text(str(place or Place(NOWHERE, 0)))
 
+    def again(self, run_id: str, place: Place) -> None:
+        """Another place for a run whose first one is behind it; for processes that have not seen the run yet."""
+        self.write(run_id, place)
+        self._file(run_id, "taken").unlink(missing_ok=True)
+
     def read(self, run_id: str) -> Place | None:
         """The run's plan, None where it has none."""
         try:

@@ -10,6 +10,7 @@ from engine.settle import NOT_RUN
 from frames.sse import decode
 from protocol.checkpoint import Message
 from protocol.frames import Frame
+from protocol.turn import ENDED
 from resp.keys import Keys
 from tests.crash.composition import NEXT, OUTBOX
 from tests.crash.turn import Turn
@@ -111,6 +112,27 @@ async def _effects(turn: Turn, stored: dict[str, Any]) -> list[str]:
     return wrong
 
 
+async def after_loss(turn: Turn) -> list[str]:
+    """All that does not hold of a turn whose store came back empty.
+
+    Its executor may have put it back, or nobody could. It has ended, nothing happened twice, no reader saw anything but one
+    beginning of one log, and whoever saw the end has what is stored.
+    """
+    if turn.readers[0].memory:
+        return []
+    status = (await turn.request("GET", f"/api/runs/{turn.run_id}"))["status"]
+    messages = (await turn.request("GET", f"/api/conversations/{turn.conversation_id}/messages"))["messages"]
+    shorter, longer = sorted((reader.frames for reader in turn.readers), key=len)
+    return [
+        *(wrong for reader in turn.readers for wrong in reader.wrong),
+        *([] if longer[: len(shorter)] == shorter else [f"P2: a reader saw {_first_difference(shorter, longer)}"]),
+        *([] if status in ENDED else [f"P1: the run is {status}"]),
+        *(_transcript(turn, messages[-1]) if all(reader.ended for reader in turn.readers) else []),
+        *repeated(turn),
+        *await _next_message(turn),
+    ]
+
+
 def repeated(turn: Turn) -> list[str]:
     """P3 alone, of a run of which nothing is left: what must not be repeated was not."""
     return [f"P3: {key} happened {count} times" for key, count in outside(turn).items() if count > 1]
@@ -119,8 +141,9 @@ def repeated(turn: Turn) -> list[str]:
 def outside(turn: Turn) -> Counter[str]:
     """How often each call of the turn had its effect."""
     path = turn.world.folder / OUTBOX
-    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()] if path.exists() else []
-    return Counter(key.partition(":")[2] for key in keys if key.startswith(turn.run_id))
+    lines = path.read_text().splitlines() if path.exists() else []
+    keys = [json.loads(line)["key"] for line in lines if turn.run_id in line]
+    return Counter(key.partition(":")[2] for key in keys)
 
 
 async def _next_message(turn: Turn) -> list[str]:

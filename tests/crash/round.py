@@ -11,13 +11,16 @@ from typing import Final
 
 import httpx2
 
+from resp.keys import Keys
 from tests.crash.cases import IN_API, SERVERS, Case
-from tests.crash.properties import repeated, violations
+from tests.crash.points import Place
+from tests.crash.properties import after_loss, repeated, violations
 from tests.crash.turn import Turn
 from tests.crash.world import World
 
 BOUND_SECONDS: Final = 60.0  # to the end of every turn, after the kill: what P1 promises
 STANDING_SECONDS: Final = 20.0  # for a turn to come to its place
+TAKEN_OVER_SECONDS: Final = 5.0  # for another worker to have it, once the heartbeat stays away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,9 @@ class Result:
     case: Case
     hit: bool
     wrong: tuple[str, ...] = ()
-    silence: float | None = None  # seconds from the kill to the next frame, where there was one
+    silence: float | None = (
+        None  # seconds from the kill to the next frame that the log did not have, where there was one
+    )
 
 
 class Round:
@@ -44,6 +49,7 @@ class Round:
         """Do it, and say what became of each case."""
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
         await self._world.switch(on=self._kind != "inline")
+        await self._world.sync("everysec" if self._kind == "valkey-tail" else "always")
         async with httpx2.AsyncClient(timeout=BOUND_SECONDS, limits=limits) as client:
             turns = [Turn(case=case, world=self._world, client=client, chance=self._own()) for case in self._cases]
             reading = [asyncio.create_task(turn.read()) for turn in turns]
@@ -59,24 +65,31 @@ class Round:
         with suppress(TimeoutError):  # a turn that is not there by then is not hit
             await asyncio.wait_for(standing, STANDING_SECONDS)
         stopping = [turn for turn in turns if turn.case.turn == "stop"]
-        before = [turn for turn in stopping if self._chance.random() < 0.5]
+        # A stop waits for the disk: made now it would bring everything there that is to be lost.
+        now = self._kind != "valkey-tail"
+        before = [turn for turn in stopping if now and self._chance.random() < 0.5]
         await asyncio.gather(*(turn.stop() for turn in before))
         victims = self._victims(turns)
+        # A turn on the memory log is read from the process that has it, and can be taken over by none (C6).
+        struck = [turn for turn in turns if turn.held and not turn.readers[0].memory and victims & self._under(turn)]
+        lengths = await asyncio.gather(*(self._world.length(turn.run_id) for turn in struck))
+        for turn, length in zip(struck, lengths, strict=True):
+            turn.known = length
         since = time.monotonic()
-        struck = [turn for turn in turns if turn.held and victims & self._under(turn)]
-        await self._kill(victims, turns, struck)
+        struck = await self._kill(victims, turns, struck)
         try:
             if self._kind == "erase":
                 wrong = await self._after_erasing(struck, turns)
             else:
                 late = (turn.stop() for turn in stopping if turn not in before)
                 await asyncio.wait_for(asyncio.gather(*late, *reading), self._bound)
-                wrong = await asyncio.wait_for(asyncio.gather(*map(violations, turns)), self._bound)
+                asked = after_loss if self._kind == "valkey-empty" else violations
+                wrong = await asyncio.wait_for(asyncio.gather(*map(asked, turns)), self._bound)
         except TimeoutError:
             wrong = [[f"P1: no end: {_where(turn)}"] if _unended(turn) else [] for turn in turns]
         await self._world.ready()
         return [
-            Result(case=turn.case, hit=turn in struck or bool(found), wrong=tuple(found), silence=turn.silence(since))
+            _result(turn, [*turn.wrong, *found], since, hit=turn in struck)
             for turn, found in zip(turns, wrong, strict=True)
         ]
 
@@ -103,19 +116,20 @@ class Round:
             return {self._kind}
         if not under:
             return set()  # every turn went past its point: there is nobody to strike
-        several = self._kind in ("worker", "inline", "erase") and self._chance.random() < 0.5
+        several = self._kind in ("worker", "inline", "leave", "supervised", "erase") and self._chance.random() < 0.5
         return set(under) if several else {under.most_common(1)[0][0]}
 
-    async def _kill(self, victims: set[str], turns: Sequence[Turn], struck: Sequence[Turn]) -> None:
+    async def _kill(self, victims: set[str], turns: Sequence[Turn], struck: list[Turn]) -> list[Turn]:
+        """Do it, and let go of what stands. The turns that were struck."""
+
         def let_go() -> None:
             for turn in turns:
                 turn.let_go()
 
         match self._kind:
-            case "valkey":
-                await self._world.kill_valkey(let_go)
-            case "temporal":
-                await self._world.kill_temporal(let_go)
+            case "valkey-tail":
+                lost = await self._world.lose_tail(let_go)
+                return [turn for turn in struck if Keys().log(turn.run_id).encode() in lost]
             case "valkey-line" | "temporal-line":
                 going_bad = asyncio.create_task(self._world.lines[self._kind].go_bad(self._own()))
                 await asyncio.sleep(0)  # it is bad
@@ -123,15 +137,59 @@ class Round:
                 await going_bad
             case "pause":
                 await self._pause(victims, struck, let_go)
+            case "late":
+                return await self._learn_late(victims, struck, let_go)
+            case kind if kind in SERVERS:
+                await self._kill_server(let_go)
             case _:
                 await self._kill_processes(victims, struck)
                 let_go()
+        return struck
+
+    async def _kill_server(self, let_go: Callable[[], None]) -> None:
+        kill = {
+            "valkey": self._world.kill_valkey,
+            "valkey-empty": self._world.empty_valkey,
+            "temporal": self._world.kill_temporal,
+            "database": self._world.kill_database,
+        }
+        await kill[self._kind](let_go)
 
     async def _kill_processes(self, victims: set[str], struck: Sequence[Turn]) -> None:
         if self._kind == "erase":
             await asyncio.gather(*(self._world.erase(turn.run_id) for turn in struck))
         for name in victims:
+            if self._kind == "leave":
+                self._world.ask_to_leave(name)
+            else:
+                self._world.kill(name)
+
+    async def _learn_late(self, victims: set[str], struck: list[Turn], let_go: Callable[[], None]) -> list[Turn]:
+        """The worker dies, another one takes its turns over, and only then does the supervisor give back what was held.
+
+        It must not be taken for a failure of those who have the turns by now (C15). The turns where somebody had.
+        """
+        for turn in struck:
+            self._world.stand_again(turn.run_id, Place("append.before", turn.known))
+        for name in victims:
+            self._world.blind(name)
             self._world.kill(name)
+        standing = [asyncio.create_task(self._world.held(turn.run_id)) for turn in struck]
+        await asyncio.wait(standing, timeout=TAKEN_OVER_SECONDS)
+        over = [turn for turn, held in zip(struck, standing, strict=True) if held.done()]
+        before = await asyncio.gather(*(self._world.attempt(turn.run_id) for turn in over))
+        await asyncio.gather(*(self._world.see(name) for name in victims))
+        after = await asyncio.gather(*(self._world.attempt(turn.run_id) for turn in over))
+        for turn, old, new in zip(over, before, after, strict=True):
+            if new != old:
+                turn.wrong.append(f"C15: attempt {old} was at work and was failed for a dead one: now there is {new}")
+        for turn, held in zip(struck, standing, strict=True):
+            if held.done():
+                held.result().line.close()
+            held.cancel()
+            self._world.let_pass(turn.run_id)
+        let_go()
+        return over
 
     async def _pause(self, victims: set[str], struck: Sequence[Turn], let_go: Callable[[], None]) -> None:
         """Let the processes stand still until others have taken their turns over, and then go on."""
@@ -144,6 +202,10 @@ class Round:
         let_go()
         for name in victims:
             self._world.go_on(name)
+
+
+def _result(turn: Turn, wrong: Sequence[str], since: float, *, hit: bool) -> Result:
+    return Result(case=turn.case, hit=hit or bool(wrong), wrong=tuple(wrong), silence=turn.silence(since))
 
 
 def _unended(turn: Turn) -> bool:

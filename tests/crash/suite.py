@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import httpx2
 
-from tests.crash.cases import KILLS, TURNS, Case, Hit, Queue, matrix
+from tests.crash.cases import GUARDED, KILLS, TURNS, Case, Hit, Queue, matrix
 from tests.crash.points import NOWHERE, Place
 from tests.crash.round import BOUND_SECONDS, Result, Round
 from tests.crash.turn import Turn
@@ -32,15 +32,23 @@ class Suite:
     async def run(self, count: int, only: Sequence[Case] = ()) -> None:
         """Hit this many (turn, kill) pairs, or the given cases."""
         begun = time.monotonic()
-        with TemporaryDirectory(prefix="crash-") as folder:
-            async with world(Path(folder), bug=self.bug) as made:
-                await self._run(made, count, only)
+        for guarded in (False, True):
+            here = [hit for hit in self.hits if (hit in GUARDED) == guarded] if not only else []
+            named = [case for case in only if (case.hit in GUARDED) == guarded]
+            if here or named:
+                with TemporaryDirectory(prefix="crash-") as folder:
+                    async with world(Path(folder), bug=self.bug, guarded=guarded) as made:
+                        await self._run(made, here, count, named)
         self.seconds = time.monotonic() - begun
 
-    async def _run(self, made: World, count: int, only: Sequence[Case]) -> None:
+    async def _run(self, made: World, hits: Sequence[Hit], count: int, only: Sequence[Case]) -> None:
         chance = random.Random(self.seed)
-        cases = [*only] or matrix(await _places(made), self.hits)
-        self.known = len(set(cases))
+        cases = [*only]
+        if not only:
+            places = await _places(made)
+            cases = matrix(places, hits)
+            count = round(count * len(cases) / len(matrix(places, self.hits)))  # this world's part of all
+        self.known += len(set(cases))
         queue = Queue(cases, chance, len(only) or count)
         while taken := queue.next():
             begun = time.monotonic()

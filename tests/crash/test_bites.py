@@ -15,6 +15,7 @@ SHOWN = {
     "records-first": ("text:worker:seal.before:1", "tools:worker:seal.before:1"),
     "no-reset": ("text:worker:append.after:8", "tools:worker:append.after:6"),
     "missing-is-fresh": ("tools:erase:send.done:1", "steps:erase:send.done:1"),
+    "by-activity-id": ("text:late:append.after:5", "tools:late:append.after:5"),
     "stop-unseen": ("stop:api:seal.before:1",) * 3,  # the stop must come before the kill, which is drawn
 }
 

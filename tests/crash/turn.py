@@ -26,6 +26,8 @@ class Turn:
     held: Held | None = None
     planned: bool = True  # whether it is held at its case's place, and its passes are written down
     stopped: str | None = None  # what the stop was answered, where one was asked for
+    known: int = 0  # how long its log was when something died
+    wrong: list[str] = field(default_factory=list)  # what was seen to go wrong meanwhile
     readers: list[Reader] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -106,6 +108,6 @@ class Turn:
             await asyncio.sleep(PAUSE_SECONDS)
 
     def silence(self, since: float) -> float | None:
-        """Seconds from then to the first frame that anybody saw after it."""
-        after = [when for reader in self.readers for when in reader.times if when > since]
-        return min(after) - since if after else None
+        """Seconds from then to the first frame that anybody saw and that was not in the log by then."""
+        first = [reader.times[self.known] for reader in self.readers if len(reader.times) > self.known]
+        return max(0.0, min(first) - since) if first else None

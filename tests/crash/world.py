@@ -11,40 +11,37 @@ import os
 import secrets
 import signal
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 import psutil
 
 from app.stack.ports import free_port
-from protocol.errors import StoreUnavailable
 from records.migrate import upgrade
-from resp.client import Client
 from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
 from tests.crash.line import Line, tcp_line, unix_line
-from tests.crash.points import Plans
-from tests.crash.processes import Child, run_api, run_worker
+from tests.crash.points import Place, Plans
+from tests.crash.processes import Child, run_api, run_supervisor, run_worker
+from tests.crash.servers import LOOK_SECONDS, Servers
+from tests.postgresql import PostgreSQLServer, running_postgresql
 from tests.servers import Server, running_server
 from tests.temporal import TemporalServer, temporal_server
 from workflows.connection import connect
 
 READY_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.05
 VALKEY_LINE: Final = "valkey"
 LEASE_MS: Final = 1_000
 HEARTBEAT_MS: Final = 1_500  # as short as it is safe on a machine that is shared
 SLICE_MS: Final = 100  # every closed boundary hands over
+SOAK_SLICE_MS: Final = 15_000
 _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(["tests.crash.processes"])
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,50 +52,41 @@ class Held:
     line: asyncio.StreamWriter
 
 
-class World:
-    """The servers and processes of one suite run. Made by `world`."""
+class World(Servers):
+    """The servers and processes of one suite run. Made by `world`. With `postgresql` its workers have supervisors."""
 
-    def __init__(self, folder: Path, valkey: Server, temporal: TemporalServer, *, bug: str) -> None:
+    def __init__(
+        self, folder: Path, valkey: Server, temporal: TemporalServer, postgresql: PostgreSQLServer | None, *, bug: str
+    ) -> None:
+        super().__init__(valkey, temporal, postgresql)
         self.folder = folder
         self.plans = Plans(folder)
-        self.valkey = valkey
-        self.temporal = temporal
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
+        self.soaking = False
         self.lines: dict[str, Line] = {}
         self.secret = secrets.token_hex(32)
-        self.client = Client(valkey.address)
         self.addresses: dict[str, str] = {}  # of the APIs
         self._bug = bug
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
+        self._pids: dict[str, int] = {}  # of those who work; their supervisors are the children then
+        self._leaving: list[BaseProcess] = []
         self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
+        self._passing: set[str] = set()  # runs that are held nowhere any more
         self._tasks: asyncio.Queue[int] = asyncio.Queue()
-        # A server's process is tied to the thread that started it.
-        self._starter = ThreadPoolExecutor(1)
+        self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
-    async def start(self, *, workers: int, apis: int) -> None:
+    async def start(self) -> None:
         """Start all and return when they can be used."""
         await upgrade(self._database)
-        await self.durable()
-        for number in range(apis):
+        await self.sync("always")
+        for number in range(self._each):
             port = free_port("127.0.0.1")
             self.addresses[f"api-{number}"] = f"http://127.0.0.1:{port}"
             self._spawn(self._child(f"api-{number}", port))
-        for number in range(workers):
+        for number in range(self._each):
             self._spawn(self._child(f"worker-{number}"))
         await self.ready()
-
-    async def durable(self) -> None:
-        """Let Valkey answer for what is on disk only: what becomes of a store that went back is not this suite's to say."""
-        await self.ask("CONFIG", "SET", "appendfsync", "always")
-
-    async def ask(self, *command: str) -> Any:
-        """Valkey's answer, as soon as it gives one."""
-        while True:
-            try:
-                return await self.client.execute(*command)
-            except StoreUnavailable:
-                await asyncio.sleep(LOOK_SECONDS)
 
     async def ready(self) -> None:
         """Wait until every process can be used again."""
@@ -106,12 +94,10 @@ class World:
 
     def of(self, pid: int) -> str:
         """The process's name."""
-        return next(name for name, (_, process) in self._children.items() if process.pid == pid)
+        return next((name for name, known in self._pids.items() if known == pid), "")
 
     def pid(self, name: str) -> int:
-        process = self._children[name][1]
-        assert process.pid is not None
-        return process.pid
+        return self._pids[name]
 
     def names(self, role: str) -> list[str]:
         """The processes of a role, "worker" or "api"."""
@@ -120,9 +106,20 @@ class World:
     def kill(self, name: str) -> None:
         """As a crash does it, and start another in its place. Does not wait for that."""
         child, process = self._children[name]
+        if self._supervised(child):
+            self._ready[name].clear()
+            os.kill(self.pid(name), signal.SIGKILL)
+            return
         process.kill()
         process.join()
         process.close()
+        self._spawn(child)
+
+    def ask_to_leave(self, name: str) -> None:
+        """As a deploy does it: another one takes its place, and it gets the time to end in good order."""
+        child, process = self._children[name]
+        process.terminate()
+        self._leaving.append(process)
         self._spawn(child)
 
     def pause(self, name: str) -> None:
@@ -131,18 +128,15 @@ class World:
     def go_on(self, name: str) -> None:
         os.kill(self.pid(name), signal.SIGCONT)
 
-    async def kill_valkey(self, after: Callable[[], None]) -> None:
-        """Kill it, do something while it is away, and start it on its data."""
-        await self._in_thread(self.valkey.kill)
-        after()
-        await self._in_thread(self.valkey.start)
-        await self.durable()
+    def blind(self, name: str) -> None:
+        """Let the worker's supervisor see nothing for a while."""
+        os.kill(self._children[name][1].pid or 0, signal.SIGSTOP)
 
-    async def kill_temporal(self, after: Callable[[], None]) -> None:
-        """The same with Temporal."""
-        await self._in_thread(self.temporal.kill)
-        after()
-        await self._in_thread(self.temporal.start)
+    async def see(self, name: str) -> None:
+        """Let it see again, and wait until it has given back what its dead worker held."""
+        self._gave[name].clear()
+        os.kill(self._children[name][1].pid or 0, signal.SIGCONT)
+        await self._gave[name].wait()
 
     async def switch(self, *, on: bool) -> None:
         """Set where turns run, and wait until every API process knows it and could start a workflow."""
@@ -162,6 +156,28 @@ class World:
         names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
         await self.ask("DEL", *(name(run_id) for name in names))
 
+    async def length(self, run_id: str) -> int:
+        """How long the run's log is."""
+        return int(await self.ask("HGET", Keys().meta(run_id), "next") or 0)
+
+    async def attempt(self, run_id: str) -> int:
+        """Which attempt at its slice the server waits for."""
+        handle = (await connect(self.temporal.address)).get_workflow_handle(run_id)
+        pending = (await handle.describe()).raw_description.pending_activities
+        return pending[0].attempt if pending else 0
+
+    def stand_again(self, run_id: str, place: Place) -> None:
+        """Have the run stand once more, in a process that it was not in before."""
+        self._held.pop(run_id, None)
+        self.plans.again(run_id, place)
+
+    def let_pass(self, run_id: str) -> None:
+        """Whoever comes to its place from now on goes past it."""
+        self._passing.add(run_id)
+        waiting = self._held.pop(run_id, None)
+        while waiting is not None and not waiting.empty():
+            waiting.get_nowait().line.close()
+
     async def closed(self, run_id: str) -> None:
         """Wait until the run's workflow is over."""
         await (await connect(self.temporal.address)).get_workflow_handle(run_id).result()
@@ -179,51 +195,62 @@ class World:
         return await self._tasks.get()
 
     def close(self) -> None:
-        for _, process in self._children.values():
+        for process in (*self._leaving, *(process for _, process in self._children.values())):
             process.kill()
             process.join()
-        self._starter.shutdown()
+        super().close()
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
         kind, name, number = (await reader.readline()).decode().split()
-        if kind == "held":
+        if kind == "held" and name not in self._passing:
             self._held[name].put_nowait(Held(int(number), writer))
             return
         if kind == "tasks":
             self._tasks.put_nowait(int(number))
-        elif await reader.read(1):
-            self._ready[name].set()
+        elif kind == "gave":
+            self._gave[name].set()
+        elif kind == "ready":
+            self._pids[name] = int(number)
+            if await reader.read(1):
+                self._ready[name].set()
         writer.close()
 
     @property
+    def _each(self) -> int:
+        """How many workers and API processes there are."""
+        return 3 if self.soaking else 2
+
+    @property
     def _database(self) -> str:
+        if self.postgresql is not None:
+            return self.postgresql.address
         return f"sqlite+aiosqlite:///{self.folder}/records.sqlite3"
 
     def _child(self, name: str, port: int = 0) -> Child:
         environment = {
             "CHAT_STREAM_RESUME_SECRET": self.secret,
             "INTERNAL_API_TOKEN": self.secret,
-            "CHAT_TURN_SLICE_ELAPSED_MS": str(SLICE_MS),
+            "CHAT_TURN_SLICE_ELAPSED_MS": str(SOAK_SLICE_MS if self.soaking else SLICE_MS),
             "TURNKEEP_DATABASE_URL": self._database,
             "TURNKEEP_HEARTBEAT_MS": str(HEARTBEAT_MS),
             "TURNKEEP_LEASE_MS": str(LEASE_MS),
-            "TURNKEEP_REDIS_URL": f"unix://{self.folder}/{VALKEY_LINE}",
+            "TURNKEEP_REDIS_URL": f"unix://{self.valkey.address.path if self.soaking else self.folder / VALKEY_LINE}",
             "TURNKEEP_SCRIPTS": str(SCRIPTS),
             "TURNKEEP_STATE_DIR": str(self.folder),
-            "TURNKEEP_TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+            "TURNKEEP_TEMPORAL_ADDRESS": self.temporal.address if self.soaking else f"127.0.0.1:{self.temporal_port}",
         }
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
     def _spawn(self, child: Child) -> None:
         self._ready[child.name] = asyncio.Event()
-        target = run_api if child.port else run_worker
+        target = run_api if child.port else run_supervisor if self._supervised(child) else run_worker
         process = _FORK.Process(target=target, args=(child,), name=child.name, daemon=True)
         process.start()
         self._children[child.name] = (child, process)
 
-    async def _in_thread(self, work: Callable[[], Value]) -> Value:
-        return await asyncio.get_running_loop().run_in_executor(self._starter, work)
+    def _supervised(self, child: Child) -> bool:
+        return self.postgresql is not None and not child.port
 
     def __enter__(self) -> Self:
         return self
@@ -237,12 +264,16 @@ def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
 
 
 @asynccontextmanager
-async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2) -> AsyncIterator[World]:
-    """A world in a folder, killed at the end."""
+async def world(folder: Path, *, bug: str = "", guarded: bool = False, soaking: bool = False) -> AsyncIterator[World]:
+    """A world in a folder, killed at the end. `guarded`: with PostgreSQL, and supervisors over the workers.
+
+    `soaking`: more processes, longer slices, and no lines: all frames would pass through this one process.
+    """
     with (
         running_server("valkey", append_only=True) as valkey,
         temporal_server(folder) as temporal,
-        World(folder, valkey, temporal, bug=bug) as made,
+        running_postgresql() if guarded else nullcontext() as postgresql,
+        World(folder, valkey, temporal, postgresql, bug=bug) as made,
     ):
         server = await asyncio.start_unix_server(made.hear, made.plans.socket)
         async with (
@@ -251,7 +282,8 @@ async def world(folder: Path, *, bug: str = "", workers: int = 2, apis: int = 2)
         ):
             made.lines |= {"valkey-line": to_valkey, "temporal-line": to_temporal}
             try:
-                await made.start(workers=workers, apis=apis)
+                made.soaking = soaking
+                await made.start()
                 yield made
             finally:
                 server.close()

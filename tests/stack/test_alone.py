@@ -104,6 +104,14 @@ async def test_what_failed_there_fails_here() -> None:
     assert failed.value.kind == "unavailable"
 
 
+async def test_a_process_that_does_not_begin_is_done_without() -> None:
+    """LAW-P1: nothing would count its attempts."""
+    broken = quarantine(await suspect(), "import sys; sys.exit(1)")
+
+    assert await broken.run(JOB, asyncio.Event()) == HERE
+    assert await broken.fail("run", Order(1, 2, 1), "interrupted") == HERE
+
+
 async def test_a_worker_that_leaves_asks_it_to_hand_over() -> None:
     """C16"""
     drain, claims = asyncio.Event(), Claims()

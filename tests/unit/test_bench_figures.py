@@ -1,10 +1,13 @@
 """The statistics of the benches. A timing is never a test; how timings are summed up is one."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from bench import page
 from bench.figures import Spread, percentile, ratio, spread
+from bench.recovery import Measured
 from bench.report import Bound, Check, Row, Section, Verdict, as_json, as_text, compared
 
 
@@ -100,3 +103,28 @@ def test_the_json_holds_what_the_table_shows() -> None:
     ]
     assert section["rows"][0]["times"] == {"median": 1.55, "low": 1.5, "high": 1.6}
     assert section["checks"] == [{"name": "no gap", "holds": True, "detail": "1,000 frames"}]
+
+
+@pytest.mark.parametrize(("longest", "verdict"), [(900.0, "ok"), (1_000.0, "ok"), (1_001.0, "miss")])
+def test_a_recovery_is_judged_by_its_percentiles(longest: float, verdict: str) -> None:
+    measured = Measured(what="killed", times=2, values=[1.0, 2.0, longest], bounds={50: 2, 100: 1_000})
+
+    assert measured.row == [
+        "killed",
+        "2",
+        "3",
+        "2",
+        f"{longest:,.0f}",
+        f"{longest:,.0f}",
+        "p50 ≤ 2, longest ≤ 1,000",
+        verdict,
+    ]
+
+
+def test_a_table_is_put_in_the_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    page.PAGE.write_text("# Page\n<!-- a -->\nold\n<!-- end of a -->\n<!-- b -->\n<!-- end of b -->\n")
+
+    page.record("a", "| new |\n")
+
+    assert page.PAGE.read_text() == "# Page\n<!-- a -->\n| new |\n<!-- end of a -->\n<!-- b -->\n<!-- end of b -->\n"

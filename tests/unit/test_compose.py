@@ -48,3 +48,27 @@ async def test_a_folder_that_is_not_there_refuses_to_start(tmp_path: Path) -> No
     with pytest.raises(RefusedSettings, match="there is no such folder"):
         async with core(settings_of(tmp_path / "none")):
             pass
+
+
+@pytest.mark.parametrize(
+    ("model", "prices", "warned"),
+    [
+        ("claude-opus-4-8", "", False),
+        ("claude-of-another-year", "", True),
+        ("claude-of-another-year", "claude-of-another-year=1/2", False),
+    ],
+)
+async def test_a_model_without_a_price_is_named_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, prices: str, warned: bool
+) -> None:
+    """REQ-V6: it would not be asked; a price of the deployment's own helps."""
+    environment = {"ANTHROPIC_API_KEY": "k", "CHAT_MODEL": model, "TURNKEEP_PRICES": prices}
+    async with core(Settings.read({**environment, "TURNKEEP_DATABASE_URL": f"sqlite:///{tmp_path / 'r.sqlite3'}"})):
+        pass
+
+    assert ("TURNKEEP_PRICES" in caplog.text) == warned
+
+
+def test_prices_that_cannot_be_read_refuse_to_start() -> None:
+    with pytest.raises(RefusedSettings, match="TURNKEEP_PRICES: a price of claude-x is no number"):
+        Settings.read({"TURNKEEP_PRICES": "claude-x=cheap/5"})

@@ -104,6 +104,7 @@ async def check(rig: Rig, records: Records) -> list[Frame]:
 @pytest.mark.parametrize("write_first", [True, False], ids=["after the write", "before the write"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_cut_off_at_any_write_the_next_attempt_ends_the_turn(name: str, write_first: bool) -> None:
+    """REQ-Z11 REQ-C14 FR09 FR23: also between an effect and its record, and with the opening of an answer shown."""
     script = parse_script((TURNS / f"{name}.jsonl").read_text())
     for cut in range(await writes_of(name)):
         async with await Records.in_memory() as records:

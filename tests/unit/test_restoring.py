@@ -10,14 +10,16 @@ from sqlalchemy import Connection, update
 
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Order, Refusal, Remains
+from protocol.checkpoint import Message, Outcome, Seal
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import SliceResult
 from records.records import Records
 from records.schema import conversations
 from records.values import Run, Settlement
+from runner.hold import Hold
 from runner.observe import Silent
 from runner.port import Job
-from runner.restore import end_missing
+from runner.restore import end_missing, over
 from runner.turn import Runner
 from tests.forgetful import Forgetful
 from tests.rig import NOW_MS, RUN_ID, Rig, StillClock
@@ -178,6 +180,21 @@ async def test_a_run_that_nobody_can_put_back_ends_as_interrupted(records: Recor
     )
     assert await end_missing(flushed.rig.parts(SCRIPT), RUN_ID) == SliceResult(outcome="ended", status="interrupted")
     assert await end_missing(flushed.rig.parts(SCRIPT), "unknown") == SliceResult(outcome="missing")
+    assert await flushed.store.view(RUN_ID) is None
+
+
+async def test_a_run_whose_answer_waits_for_the_records_is_not_gone_on_with(records: Records) -> None:
+    """C9 C24: the store went back to before its seal, and the records were away; the outbox knows how it ended."""
+    flushed = await Flushed.begun(records)
+    parts, job = flushed.rig.parts(SCRIPT), Job(run_id=RUN_ID, order=Order(2, 0, 1), mode="inline")
+    claimed = await flushed.store.claim(RUN_ID, ClaimRequest(order=job.order, owner="next", mode="inline"))
+    assert isinstance(claimed, Claimed)
+    outcome = Outcome(status="completed", finish_reason="stop")
+    await parts.outbox.keep(RUN_ID, Seal(outcome=outcome, message=Message(id="msg")).model_dump_json().encode())
+
+    result = await over(parts, Hold(parts, job, claimed, since_ms=NOW_MS))
+
+    assert result == SliceResult(outcome="ended", status="completed")
     assert await flushed.store.view(RUN_ID) is None
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from protocol.json import JsonObject
-from protocol.model import ModelEvent, ModelRequest
+from protocol.model import ModelRequest, ProviderEvent
 from providers.port import Provider
 from providers.script import Script, parse_script
 from records.records import Records
@@ -63,7 +63,7 @@ class _Listening:
         self._provider = provider
         self._asked = asked
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         self._asked.append(request)
         async for event in self._provider.stream(request):
             yield event

@@ -58,6 +58,7 @@ async def test_a_loop_ends_typed(limits: dict[str, float], outcome: tuple[str, s
 
 
 async def test_a_turn_that_takes_too_long_ends_typed() -> None:
+    """FR16: a model that never returns and never fails among them."""
     async with await Records.in_memory() as records:
         clock = StillClock()
         rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))

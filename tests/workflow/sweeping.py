@@ -45,7 +45,7 @@ async def nothing() -> None:
 
 @dataclass
 class Sweeps:
-    """One process's sweeper, and what it did: run id and verdict, or "expire", or "lost"."""
+    """One process's sweeper, and what it did: run id and verdict, or "lost"."""
 
     rig: Rig
     workflows: Workflows
@@ -61,7 +61,7 @@ class Sweeps:
                 workflows=self.workflows,
                 clock=rig.clock,
                 adopt=self._adopt,
-                expire=lambda run, _: self.done.append((run.run_id, "expire")),
+                end=lambda run, _, kind: self.done.append((run.run_id, "expire" if kind == "timeout" else "finish")),
                 covered=lambda _: True,
                 run_ms=lambda _: self.run_ms,
                 on_lost=lambda run_id: self.done.append((run_id, "lost")),

@@ -8,10 +8,11 @@ from temporalio.client import Client
 
 from checkpoints.port import ClaimRequest, Order
 from dispatch.temporal import workflow_id
-from protocol.turn import ChatTurnInput, SliceResult
+from protocol.errors import LostClaim
+from protocol.turn import ChatTurnInput, SliceResult, Transport
 from records.records import Records
 from records.values import Key
-from runner.parts import RunnerSettings
+from runner.parts import RunnerSettings, no_fault
 from runner.port import Job
 from tests.rig import Rig, StillClock
 from tests.workflow.dispatching import SCRIPT, Bench, end_of, nowhere
@@ -118,6 +119,31 @@ async def test_of_many_processes_that_sweep_at_once_one_executes(client: Client,
     view = await rig.store.view(run_id)
     assert view is not None
     assert (view.attempt, await rig.frames(run_id)) == (2, await inline_frames(SCRIPT, run_id))
+
+
+@pytest.mark.parametrize("mode", ["inline", "workflow"])
+async def test_a_run_whose_executor_died_before_the_last_frame_is_finished(
+    run_id: str, rig: Rig, mode: Transport
+) -> None:
+    """LAW-P1 C3: its answer is stored, so its row says that it has ended; its readers wait, and its keys would stay."""
+
+    async def die(point: str) -> None:
+        if point == "stored":
+            raise LostClaim
+
+    await rig.begin(SCRIPT.input, run_id=run_id)
+    ended = await end_of(rig, run_id)
+    rig.fault = die
+    await rig.runner(SCRIPT).run(Job(run_id=run_id, order=Order(1, 1, 1), mode=mode), asyncio.Event())
+    rig.fault = no_fault
+    before = await rig.records.run(run_id)
+    bench = Bench(rig, nowhere())
+    await sweep(rig, bench, times=3)
+    await ended.wait()
+    await sweep(rig, bench, times=1)
+
+    assert (before and before.status, await rig.records.unfinished(rig.clock.now, 9)) == ("completed", ())
+    assert await rig.frames(run_id) == await inline_frames(SCRIPT, run_id)
 
 
 async def test_workflows_that_close_without_a_claim_are_not_started_for_ever(

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from checkpoints.memory import MemoryRunStore
-from checkpoints.port import ClaimRequest, Order
+from checkpoints.port import Claimed, ClaimRequest, Order
+from checkpoints.waiting import Parking
+from dispatch.temporal import Workflows
 from protocol.errors import TurnkeepError
 from records.records import Records
 from records.values import Key, Settlement, TurnBegin
@@ -13,7 +15,8 @@ from tests.away import AwayRecords, records_of
 from tests.rig import Rig, StillClock
 from tests.workflow.dispatching import nowhere
 from tests.workflow.durable import script_of
-from tests.workflow.sweeping import FaultyStore, Sweeps, faulty
+from tests.workflow.sweeping import SWEEP_MS, FaultyStore, Sweeps, faulty
+from workflows.connection import connect
 
 TALK = Key(owner="ada", conversation_id="talk")
 SCRIPT = script_of(2)
@@ -111,6 +114,37 @@ async def test_a_run_that_ended_without_its_row_is_settled_from_its_seal(run_id:
         run, before = await restored.run(run_id), await ended.run(run_id)
 
         assert (done, run and run.status, await restored.active_run(TALK)) == ([], before and before.status, None)
+
+
+class Counting(Workflows):
+    """A server on which every workflow is open. `asked` counts the questions."""
+
+    asked = 0
+
+    async def running(self, run_id: str, generation: int) -> bool | None:
+        self.asked += 1
+        return True
+
+
+async def test_a_run_that_waits_for_days_is_asked_about_ever_more_seldom(run_id: str, rig: Rig) -> None:
+    """LAW-P8: an answer or a stop does not wait for that."""
+    await rig.begin("Hello?", run_id=run_id)
+    order = Order(1, 1, 1)
+    claim = await rig.store.claim(run_id, ClaimRequest(order=order, owner="executor", mode="workflow"))
+    assert isinstance(claim, Claimed)
+    waiting = Parking(taken=0, until_ms=rig.clock.now + 1_000_000_000, waiting=("c1.0",))
+    await rig.store.park(claim.grip, waiting, b"{}", order)
+    workflows = Counting(lambda: connect("127.0.0.1:1"), task_queue="nowhere")
+    sweeps = Sweeps(rig, workflows)
+    hour = 3_600_000 // SWEEP_MS
+
+    await sweeps.sweep(hour)
+    first = workflows.asked
+    await sweeps.sweep(hour)
+    second = workflows.asked - first
+    await rig.store.stop(run_id)
+
+    assert (first, second, await sweeps.sweep(2)) == (15, 12, [(run_id, "adopt_here")])
 
 
 async def test_one_run_s_trouble_keeps_no_sweep_from_the_others(rig: Rig) -> None:

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from threading import Barrier
 from typing import Any
 
+from protocol.model import Usage
 from records import migrate
 from records.records import Records
-from records.values import Beginning, Key
-from tests.contract.records.values import completed, turn
+from records.values import Admission, Beginning, Charge, Key, Reservation
+from tests.contract.records.values import completed, spending, turn
 
-Rounds = list[Beginning]
+Rounds = list[Any]  # of what each round gave
 Work = Callable[[str, int], Any]
 InEach = Callable[[Work, str], Awaitable[list[Any]]]
 
@@ -77,11 +78,54 @@ def beginning_and_settling(address: str, number: int) -> Rounds:
     return _rounds(address, one)
 
 
+def reserving(address: str, number: int) -> Rounds:
+    """Ask, in each round, for the budget's last place, and charge what was reserved in the rounds before."""
+    mine: list[Reservation] = []
+
+    async def one(records: Records, step: int) -> Admission:
+        # What was reserved is charged with less than half: there is room for one call a round, whoever gets it.
+        for call in mine:
+            await records.charge(call, Charge(usage=Usage(input_tokens=1), micro_usd=70), 2_000)
+        mine.clear()
+        _barrier.wait(PATIENCE)
+        call = spending(f"r{number}", number=step + 1, micro_usd=100)
+        admission = await records.reserve(call, step * 70 + 100)
+        if admission == "reserved":
+            mine.append(call)
+        return admission
+
+    async def last(records: Records) -> None:
+        for call in mine:
+            await records.charge(call, Charge(usage=Usage(input_tokens=1), micro_usd=70), 2_000)
+
+    return _rounds(address, one, last)
+
+
+def ending_while_others_reserve(address: str, number: int) -> Rounds:
+    """End the round's run in one process, in which the others ask a model."""
+
+    async def one(records: Records, step: int) -> Admission | None:
+        if number == 0:
+            await records.settle(f"r{step}", completed(f"r{step}"))
+            return None
+        return await records.reserve(spending(f"r{step}", number=number), 1_000_000)
+
+    return _rounds(address, one)
+
+
+async def _nothing(_: Records) -> None:
+    pass
+
+
 def _conversation(step: int, number: int = 0) -> Key:
     return Key(owner="ana", conversation_id=f"c{step}-{number}")
 
 
-def _rounds(address: str, work: Callable[[Records, int], Awaitable[Beginning]]) -> Rounds:
+def _rounds(
+    address: str,
+    work: Callable[[Records, int], Awaitable[Any]],
+    last: Callable[[Records], Awaitable[None]] = _nothing,
+) -> Rounds:
     async def all_rounds() -> Rounds:
         results = []
         async with Records(address) as records:
@@ -89,6 +133,7 @@ def _rounds(address: str, work: Callable[[Records, int], Awaitable[Beginning]]) 
             for step in range(ROUNDS):
                 _barrier.wait(PATIENCE)
                 results.append(await work(records, step))
+            await last(records)
         return results
 
     return asyncio.run(all_rounds())

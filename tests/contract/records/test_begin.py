@@ -7,8 +7,8 @@ import pytest
 
 from protocol.model import Usage
 from records.records import Records
-from records.values import Begun, Busy, Conversation, Key, Known, NotFound, Span, StoredMessage
-from tests.contract.records.values import ANA, BEN, completed, delete, run_of, turn
+from records.values import Begun, Busy, Conversation, Key, Known, NotFound, Reused, Span, StoredMessage
+from tests.contract.records.values import ANA, BEN, completed, delete, erase, run_of, said, turn
 
 
 async def test_a_first_turn_writes_the_conversation_the_question_and_the_run(records: Records) -> None:
@@ -128,3 +128,25 @@ async def test_a_begun_turn_is_seen_by_whoever_opens_the_records(opened: Callabl
     await opened().begin(turn("r1"))
 
     assert await opened().run("r1") == run_of(turn("r1"), 1)
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["running", "ended"])
+async def test_a_run_id_is_of_one_message(records: Records, ended: bool) -> None:
+    """FR11: a key that is used for something else is a mistake of the client's, and no answer to its question."""
+    await records.begin(turn("r1"))
+    if ended:
+        await records.settle("r1", completed("r1"))
+    before = await records.run("r1")
+
+    assert await records.begin(replace(turn("r1"), parts=said("something else"))) == Reused()
+    assert await records.run("r1") == before
+
+
+async def test_of_a_message_that_is_gone_nobody_can_say_whether_it_was_another(records: Records) -> None:
+    """C5: the run id stays used."""
+    await records.begin(turn("r1"))
+    await erase(records, ANA)
+    run = await records.run("r1")
+    assert run is not None
+
+    assert await records.begin(replace(turn("r1"), parts=said("something else"))) == Known(run)

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import Executable, text
 from sqlalchemy.exc import StatementError
@@ -14,7 +16,7 @@ from records import migrate
 from records.database import Database
 from records.postgresql import PostgreSQL
 from records.records import Records
-from records.sqlite import SQLite
+from records.sqlite import READERS, SQLite
 from records.values import Begun, Key, Known, NotFound, Settlement, Span
 from tests.contract.records.values import ANA, completed, deleting, run_of, turn
 
@@ -126,3 +128,33 @@ async def test_a_server_that_was_restarted_is_found_again(postgresql: str) -> No
         await other.close()
 
         assert await records.conversations("nobody's", "nobody") == ()
+
+
+async def test_a_file_is_opened_as_often_as_it_ever_will_be_with_the_first_query(tmp_path: Path) -> None:
+    """Else a process that is asked more at once, some day, would seem to lose files."""
+
+    def files() -> int:
+        return sum(file.path.startswith(str(tmp_path)) for file in psutil.Process().open_files())
+
+    address = f"sqlite:///{tmp_path}/records.sqlite3"
+    await migrate.upgrade(address)
+    async with Records(address) as records:
+        await records.run("r1")
+        await records.running("r1", "inline", 0)
+        first = files()
+        await asyncio.gather(*(records.run("r1") for _ in range(50)))
+
+        assert files() == first
+
+
+async def test_connections_of_a_process_hold_little_of_the_file(tmp_path: Path) -> None:
+    """In kilobytes, all together; SQLite's own measure is ten megabytes, and it fills them as the file grows."""
+    driver = Database(f"sqlite:///{tmp_path}/records.sqlite3", timeout_ms=5_000)._driver
+    assert isinstance(driver, SQLite)
+    held = [
+        -await driver.run(lambda connection: connection.execute(text("PRAGMA cache_size")).scalar_one(), writes=writes)
+        for writes in (True, *[False] * READERS)
+    ]
+    await driver.close()
+
+    assert sum(held) <= 2_000

@@ -59,6 +59,7 @@ async def test_unfinished_runs_are_found_oldest_first(records: Records) -> None:
         await records.begin(turn(run_id, Key(owner="ana", conversation_id=f"c{number}"), now_ms=number * 1_000))
     await records.running("r1", "workflow", 3_500)
     await records.settle("r2", completed("r2"))
+    await records.finished(["r2"], 2_500)
 
     assert [run.run_id for run in await records.unfinished(9_000, 10)] == ["r3", "r1", "r4"]
     assert [run.run_id for run in await records.unfinished(9_000, 1)] == ["r3"]
@@ -71,6 +72,7 @@ async def test_unfinished_runs_come_in_pages(records: Records) -> None:
         await records.begin(turn(f"r{number}", Key(owner="ana", conversation_id=f"c{number}"), now_ms=1_000))
     first = await records.unfinished(9_000, 2)
     await records.settle("r2", completed("r2"))
+    await records.finished(["r2"], 2_500)
     rest = await records.unfinished(9_000, 9, first[-1])
 
     assert [run.run_id for run in (*first, *rest)] == ["r0", "r1", "r3", "r4"]
@@ -93,3 +95,17 @@ async def test_operators_list_runs_by_state_and_owner(records: Records) -> None:
     assert await names(state="unfinished", owner="ana") == ["r3", "r2"]
     assert [await names(state="completed"), await names(state="running")] == [["r0"], []]
     assert await names(tenant="t") == ["other"]
+
+
+async def test_a_run_is_unfinished_until_somebody_saw_the_end_of_its_log(records: Records) -> None:
+    """LAW-P1 C11: it has ended with its answer stored; the terminal frame is written after that."""
+    for number, run_id in enumerate(("r1", "r2", "r3"), start=1):
+        await records.begin(turn(run_id, Key(owner="ana", conversation_id=f"c{number}"), now_ms=number * 1_000))
+    for run_id in ("r1", "r2"):
+        await records.settle(run_id, completed(run_id))
+    await records.finished(["r2", "r3"], 8_000)
+
+    found = await records.unfinished(9_000, 10)
+
+    assert [(run.run_id, run.ended_ms is None) for run in found] == [("r1", False), ("r3", True)]
+    assert [run.run_id for run in await records.runs(RunFilter(state="unfinished"), None, 9)] == ["r3"]

@@ -7,7 +7,7 @@ from protocol.json import JsonObject
 from protocol.model import Usage
 from records.records import Records
 from records.schema import conversations
-from records.values import Key, Run, Settlement, TurnBegin
+from records.values import CallKey, Key, Reservation, Run, Settlement, TurnBegin
 
 ANA = Key(owner="ana", conversation_id="c1")
 BEN = Key(owner="ben", conversation_id="c1")
@@ -60,6 +60,14 @@ def completed(run_id: str, *, now_ms: int = 2_000) -> Settlement:
         model="stub",
         usage=USAGE,
         now_ms=now_ms,
+    )
+
+
+def spending(run_id: str, *, attempt: int = 1, number: int = 1, micro_usd: int = 100) -> Reservation:
+    """A model call of the run's first step."""
+    key = CallKey(run_id=run_id, step=1, attempt=attempt, number=number)
+    return Reservation(
+        key=key, model="m", usage=Usage(input_tokens=9, output_tokens=9), micro_usd=micro_usd, now_ms=1_000
     )
 
 

@@ -1,17 +1,19 @@
 """The client for asyncio. It does the I/O that `Reading` asks for and decides nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx2
 
 from turnkeep_client.limits import Limits
 from turnkeep_client.reading import Reading
-from turnkeep_client.run import RunView, asking, resuming, stop_steps
+from turnkeep_client.run import RunView, answering, asking, deciding, resuming, say_steps, steering, stop_steps
 from turnkeep_client.steps import Effect, Event, Pause, Read, ReadAll, Reply, Send
+
+Told = TypeVar("Told")
 
 
 class AsyncClient:
@@ -88,13 +90,37 @@ class AsyncRun(RunView):
 
     async def stop(self) -> bool:
         """Stop the run itself, for everyone. The frames that settle it still arrive. Returns whether it was confirmed."""
+        return await self._tell(stop_steps(self._reading))
+
+    async def approve(self, call: str, reason: str = "") -> None:
+        """Let a call be made that waits for approval: `call` is its `toolCallId`, which is its `approvalId` too.
+
+        Returns once the server recorded it; of two decisions on a call the first counts. What follows from it arrives as
+        frames. Raises Refused (a run that has ended takes no more), Unreachable.
+        """
+        await self._tell(say_steps(self._reading, deciding(call, approved=True, reason=reason)))
+
+    async def deny(self, call: str, reason: str = "") -> None:
+        """Do not let it be made; the model is told why. As `approve`."""
+        await self._tell(say_steps(self._reading, deciding(call, approved=False, reason=reason)))
+
+    async def answer(self, call: str, text: str) -> None:
+        """Answer a question: the text becomes the call's output. As `approve`."""
+        await self._tell(say_steps(self._reading, answering(call, text)))
+
+    async def steer(self, text: str) -> None:
+        """Say something while the run is at work: the model hears it with its next request. As `approve`."""
+        await self._tell(say_steps(self._reading, steering(text)))
+
+    async def _tell(self, steps: Generator[Effect, Any, Told]) -> Told:
         async with aclosing(_Wire(self._http)) as wire:
-            steps, answer = stop_steps(self._reading), None
+            done = None
             while True:
                 try:
-                    answer = await wire.do(steps.send(answer))
+                    done = await wire.do(steps.send(done))
                 except StopIteration as stop:
-                    return bool(stop.value)
+                    told: Told = stop.value
+                    return told
 
 
 class _Wire:

@@ -13,7 +13,7 @@ class Limits:
     longest_pause: float = 15.0
     failures: int = 40  # tries in a row without a new frame, some ten minutes
     damaged: int = 3  # tries in a row that ended in a gap or in bytes nobody can read
-    stops: int = 5  # tries to tell the server to stop
+    stops: int = 5  # tries to tell the server to stop, or what a person says
     recovery_pause: float = 5.0  # until an answer whose log is gone is looked for among the stored messages
 
     def back_off(self, attempt: int, chance: float) -> float:

@@ -1,4 +1,4 @@
-"""What both clients have in common: what is known of a run while it is read, how it begins and how it is stopped."""
+"""What both clients have in common: what is known of a run while it is read, how it begins and what it is told."""
 
 import random
 import time
@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from turnkeep_client import fold
+from turnkeep_client.errors import Unreachable
 from turnkeep_client.limits import Limits
-from turnkeep_client.reading import Outcome, Place, Reading
-from turnkeep_client.steps import Effect, Pause, Reply, Send
+from turnkeep_client.reading import Outcome, Place, Reading, refusal
+from turnkeep_client.steps import Effect, Pause, ReadAll, Reply, Send
 
 
 class RunView:
@@ -66,6 +67,21 @@ class RunView:
         parts = self.message["parts"] if self.message else []
         return next((part["data"] for part in parts if part["type"] == "data-error"), None)
 
+    @property
+    def waiting(self) -> list[fold.Message]:
+        """The calls that wait for a person, as parts of the message: `toolCallId`, `toolName`, `input`, `state`.
+
+        One in the state "approval-requested" is approved or denied, one in "input-available" is a question to answer.
+        """
+        parts = self.message["parts"] if self.message else []
+        asked = {part["data"]["toolCallId"] for part in parts if part["type"] == "data-question"}
+        return [
+            part
+            for part in parts
+            if part.get("state") == "approval-requested"
+            or (part.get("state") == "input-available" and part["toolCallId"] in asked)
+        ]
+
     def snapshot(self) -> dict[str, Any]:
         """What `resume` needs to go on from here, as JSON."""
         return asdict(self._reading.place)
@@ -73,19 +89,50 @@ class RunView:
 
 def stop_steps(reading: Reading) -> Generator[Effect, Any, bool]:
     """Tell the server to stop the run. Returns whether it confirmed."""
+    reply = yield from _tell(reading, "stop")
+    reading.stopped = reading.stopped or _took(reply)
+    return _took(reply)
+
+
+def say_steps(reading: Reading, said: dict[str, str]) -> Generator[Effect, Any, None]:
+    """Say something to the run. Returns once the server recorded it. Raises Refused, Unreachable."""
+    reply = yield from _tell(reading, "input", said)
+    if reply is None:
+        raise Unreachable("unavailable", "The run could not be told.", retryable=True)
+    if not _took(reply):
+        raise refusal(reply, (yield ReadAll()))
+
+
+def _tell(reading: Reading, verb: str, body: dict[str, str] | None = None) -> Generator[Effect, Any, Reply | None]:
+    """Tell the server, again until it answers for good: both verbs are harmless to repeat. None where it never did."""
     for attempt in range(1, reading.limits.stops + 1):
         name = reading.place.handle or reading.place.run_id
-        reply: Reply | None = yield Send("POST", f"/api/chat/{quote(name, safe='')}/stop")
-        status = reply.status if reply else 0
-        if 200 <= status < 300:
-            reading.stopped = True
-            return True
-        # An id that the server does not know yet: the stop overtook the question.
-        overtook = status == 404 and not reading.place.handle
-        if 400 <= status < 500 and not overtook:
-            return False
+        reply: Reply | None = yield Send("POST", f"/api/chat/{quote(name, safe='')}/{verb}", json=body)
+        # An id that the server does not know yet: this overtook the question.
+        overtook = reply is not None and reply.status == 404 and not reading.place.handle
+        if reply is not None and reply.status < 500 and not overtook:
+            return reply
         yield Pause(reading.limits.back_off(attempt, reading.chance()))
-    return False
+    return None
+
+
+def _took(reply: Reply | None) -> bool:
+    return reply is not None and 200 <= reply.status < 300
+
+
+def deciding(call: str, *, approved: bool, reason: str) -> dict[str, str]:
+    """What `input` is told of a call that waits for approval."""
+    return {"type": "approve" if approved else "deny", "toolCallId": call} | ({"reason": reason} if reason else {})
+
+
+def answering(call: str, text: str) -> dict[str, str]:
+    """What it is told of a question."""
+    return {"type": "answer", "toolCallId": call, "text": text}
+
+
+def steering(text: str) -> dict[str, str]:
+    """What it is told for the model to hear next."""
+    return {"type": "steer", "id": str(uuid.uuid4()), "text": text}  # an id, so that it can be sent twice
 
 
 def asking(text: str, given: dict[str, str], limits: Limits, *, whole: bool = False) -> Reading:

@@ -1,17 +1,19 @@
 """The client for plain threads. It does the I/O that `Reading` asks for and decides nothing."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx2
 
 from turnkeep_client.limits import Limits
 from turnkeep_client.reading import Reading
-from turnkeep_client.run import RunView, asking, resuming, stop_steps
+from turnkeep_client.run import RunView, answering, asking, deciding, resuming, say_steps, steering, stop_steps
 from turnkeep_client.steps import Effect, Event, Pause, Read, ReadAll, Reply, Send
+
+Told = TypeVar("Told")
 
 
 class Client:
@@ -61,7 +63,7 @@ class Run(RunView):
     """A run to iterate, once: its frames in order, each exactly once, whatever happens to the connection.
 
     Raises ClientError (see `turnkeep_client.errors`) where the end cannot be reached; `snapshot()` is then still good.
-    `stop` may be called from another thread.
+    `stop` and what a person says may be called from another thread.
     """
 
     def __init__(self, reading: Reading, http: httpx2.Client) -> None:
@@ -84,13 +86,37 @@ class Run(RunView):
 
     def stop(self) -> bool:
         """Stop the run itself, for everyone. The frames that settle it still arrive. Returns whether it was confirmed."""
+        return self._tell(stop_steps(self._reading))
+
+    def approve(self, call: str, reason: str = "") -> None:
+        """Let a call be made that waits for approval: `call` is its `toolCallId`, which is its `approvalId` too.
+
+        Returns once the server recorded it; of two decisions on a call the first counts. What follows from it arrives as
+        frames. Raises Refused (a run that has ended takes no more), Unreachable.
+        """
+        self._tell(say_steps(self._reading, deciding(call, approved=True, reason=reason)))
+
+    def deny(self, call: str, reason: str = "") -> None:
+        """Do not let it be made; the model is told why. As `approve`."""
+        self._tell(say_steps(self._reading, deciding(call, approved=False, reason=reason)))
+
+    def answer(self, call: str, text: str) -> None:
+        """Answer a question: the text becomes the call's output. As `approve`."""
+        self._tell(say_steps(self._reading, answering(call, text)))
+
+    def steer(self, text: str) -> None:
+        """Say something while the run is at work: the model hears it with its next request. As `approve`."""
+        self._tell(say_steps(self._reading, steering(text)))
+
+    def _tell(self, steps: Generator[Effect, Any, Told]) -> Told:
         with closing(_Wire(self._http)) as wire:
-            steps, answer = stop_steps(self._reading), None
+            done = None
             while True:
                 try:
-                    answer = wire.do(steps.send(answer))
+                    done = wire.do(steps.send(done))
                 except StopIteration as stop:
-                    return bool(stop.value)
+                    told: Told = stop.value
+                    return told
 
 
 class _Wire:
