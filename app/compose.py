@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
+from app.models import reached
 from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import RefusedSettings, Settings
 from assistants.definition import Assistant
@@ -36,9 +36,6 @@ from runner.choosing import chosen
 from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
-
-if TYPE_CHECKING:
-    from providers.anthropic import AnthropicProvider
 
 logger = logging.getLogger(__name__)
 
@@ -134,9 +131,12 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
     address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
     client = Client(address, jitter=random.random)
     push = PushConnection(address, jitter=random.random)
-    anthropic = _anthropic(settings)
     try:
-        async with Records(settings.database_url) as records, Alerts(settings.alert_url) as alerts:
+        async with (
+            Records(settings.database_url) as records,
+            Alerts(settings.alert_url) as alerts,
+            reached(settings) as (anthropic, others),
+        ):
             yield Core(
                 settings=settings,
                 metrics=Metrics(),
@@ -150,14 +150,12 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 alerts=alerts,
                 assistants=_assistants(settings),
                 scripts=scripts,
-                providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),
+                providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
                 prices=_prices(settings),
             )
     finally:
         await push.close()
         await client.close()
-        if anthropic is not None:
-            await anthropic.aclose()
 
 
 def _scripts(settings: Settings) -> Mapping[str, Script]:
@@ -171,20 +169,12 @@ def _scripts(settings: Settings) -> Mapping[str, Script]:
     return scripts
 
 
-def _anthropic(settings: Settings) -> "AnthropicProvider | None":
-    if settings.anthropic_key is None:
-        return None
-    # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
-    from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
-
-    return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
-
-
 def _prices(settings: Settings) -> PriceList:
     rates = parse_rates(settings.prices)
-    if settings.anthropic_key is None:
+    if settings.anthropic_key is None and settings.bedrock_key is None and settings.gateway_key is None:
         return PriceList(rates=rates)
-    from providers.snapshot import snapshot_price  # noqa: PLC0415 - as above: it is needed where that SDK is
+    # Only here: it takes long to import, and most starts ask no model that costs.
+    from providers.snapshot import snapshot_price  # noqa: PLC0415 - see above
 
     if snapshot_price(settings.model, False) is None and settings.model not in rates:
         logger.warning("nobody knows what CHAT_MODEL costs, so it is not asked: see TURNKEEP_PRICES")

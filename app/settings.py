@@ -92,7 +92,8 @@ class Settings(BaseModel):
     model: str = word(
         "CHAT_MODEL",
         "claude-opus-4-8",
-        "`claude-*`, `stub-chat-v1`, `demo`, or `scripted:` and the name of a scripted turn",
+        "`claude-*`, `bedrock:` or `gateway:` and a model's id there, `stub-chat-v1`, `demo`, or `scripted:` and the name of "
+        "a scripted turn",
         pattern=f"^{MODEL}$",
     )
     others: str = text(
@@ -112,6 +113,13 @@ class Settings(BaseModel):
     prestream_ms: int = number("CHAT_PRESTREAM_TIMEOUT_MS", 10_000, "bound on all before a response", (1_000, 120_000))
     anthropic_key: Key = field("ANTHROPIC_API_KEY", None, "without it `claude-*` is answered by the demo or the stub")
     anthropic_url: str = text("TURNKEEP_ANTHROPIC_URL", "", "a compatible gateway to ask instead", r"^(https?://\S+)?$")
+    bedrock_url: str = text(
+        "TURNKEEP_BEDROCK_URL", "", "Bedrock's Messages API, `https://bedrock-mantle.<region>.api.aws/anthropic`",
+        r"^(https?://\S+)?$"
+    )  # fmt: skip
+    bedrock_key: Key = field("TURNKEEP_BEDROCK_KEY", None, "a Bedrock API key; with both, `bedrock:` models are asked")
+    gateway_url: str = text("TURNKEEP_GATEWAY_URL", "", "a gateway beside Anthropic's address", r"^(https?://\S+)?$")
+    gateway_key: Key = field("TURNKEEP_GATEWAY_KEY", None, "its key; with both, `gateway:` models are asked there")
     daily_usd: float | None = number(
         "MODEL_BUDGET_DAILY_USD", None, "hard budget of a day; unset or 0, a thirtieth of the month's", (0, 1e6)
     )

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from protocol.json import JsonObject
 from tools.declare import Tool
 
 Profile = Literal["interactive", "kb", "agent"]
@@ -44,6 +45,7 @@ class Assistant:
 
     `model` empty means the deployment's `CHAT_MODEL`; `tiers` names other models for some callers; `fallbacks` says whom to
     ask in order where a model fails, None leaves it to the deployment. `parallel_tools` lets the tools of a step run at once.
+    `served_tools` are tools that the provider runs, as its API writes them: `{"type": "web_search_20250305", "name": "web_search"}`.
     `suggest` gives prompts to go on with, `entitle` a title for the conversation, both from a question and its answer.
     """
 
@@ -54,6 +56,7 @@ class Assistant:
     tiers: Mapping[str, str] = field(default_factory=dict)
     fallbacks: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
+    served_tools: tuple[JsonObject, ...] = ()
     profile: Profile = "agent"
     limits: Limits | None = None
     parallel_tools: bool = True

@@ -62,6 +62,7 @@ def _fall_back(turn: Turn, error: ProviderError) -> Advance:
         "fallback": following,
         "trying": Trying(squeezed=state.trying.squeezed),
         "model": to.model,
+        "container": "",  # it is the other provider's
         "foreign": len(state.history) if to.foreign else state.foreign,
     }
     told = data("model-fallback", {"from": plan.asked(state.fallback), "to": to.model, "reason": error.kind})

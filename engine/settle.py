@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from engine import served
 from engine.decision import awaits, response
 from engine.fold import folded
 from engine.prompt import without_thoughts
@@ -43,7 +44,8 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
     finish: tuple[Frame, ...] = ({"type": "finish-step"},) if in_step else ()
     usage = data("usage", usage_of(state.usage, state.step))
     frames = (*_closing(turn), *finish, *_verdict(outcome), usage)
-    history = (*state.history, *_last_words(turn, content))
+    before, own = state.history[: state.history_start], state.history[state.history_start :]
+    history = (*before, *served.closed((*own, *_last_words(turn, content))))
     if turn.open_step:
         state = state.model_copy(update={"message": turn.open_step.message})
     update = {"phase": "settled", "outcome": outcome, "history": history, "calls": ()}
@@ -156,7 +158,7 @@ def _closing(turn: Turn) -> tuple[Frame, ...]:
         {"type": "tool-output-error", "toolCallId": call.id, "errorText": NOT_RUN, "dynamic": True}
         for call in step.calls
     )
-    return (*ended, *unread)
+    return (*ended, *served.left(turn.state.step, step, goes_on=False)[1], *unread)
 
 
 def _verdict(outcome: Outcome) -> tuple[Frame, ...]:
@@ -181,7 +183,8 @@ def _last_words(turn: Turn, content: tuple[JsonObject, ...] | None) -> tuple[Jso
 def said(content: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """The model's last message as a history may hold it, if there is anything in it."""
     blocks = [block for block in content if block.get("type") != "tool_use" and not _empty(block)]
-    return ({"role": "assistant", "content": list(blocks)},) if blocks else ()
+    blocks = served.without_last_thoughts(blocks)
+    return ({"role": "assistant", "content": [*blocks]},) if blocks else ()
 
 
 def _partial(step: OpenStep | None) -> tuple[JsonObject, ...]:

@@ -66,6 +66,8 @@ class OpenStep:
     text: str = ""  # this step's text as the model sent it
     held: str = ""  # half a character, waiting for its other half
     calls: tuple[StreamedCall, ...] = ()
+    served: tuple[str, ...] = ()  # calls of tools that the provider runs, by its ids
+    answered: frozenset[int] = frozenset()  # which of those have their result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,7 @@ class Outcome(Stored):
     finish_reason: Literal["stop", "length", "content-filter", "error", "other"]
     kind: str = ""
     message: str = ""
+    details: dict[str, str] = Field(default_factory=dict)  # of a refusal, in the provider's words: not for readers
 
 
 class Message(Stored):
@@ -98,6 +99,7 @@ class TurnState(Stored):
     fallback: int = 0  # who is asked: 0 the plan's own model, n the nth of its fallbacks
     foreign: int = 0  # so many messages of `history` hold thoughts that the model asked now cannot take
     trying: Trying = Trying()
+    container: str = ""  # where the provider's own tools run, while they do
     elapsed_ms: int = 0  # over all slices
     outcome: Outcome | None = None
     observed: dict[str, Json] = Field(default_factory=dict)  # what each observer of the turn knows, by its name

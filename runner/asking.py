@@ -54,4 +54,6 @@ def request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
         fast=assistant.fast and not state.trying.tries,  # its own limits are the first to be reached
         attempt=state.trying.tries + state.trying.squeezed,
         compact_at=limits.compact_at,
+        served_tools=assistant.served_tools,
+        container=state.container,
     )

@@ -3,7 +3,7 @@
 from protocol.json import JsonObject
 from protocol.turn import TurnRequest
 from records.records import Records
-from tests.fakes.anthropic_upstream import complaint
+from tests.history_rules import broken_rules
 from tests.rig import Rig
 from tests.unit.test_runner_history import SCRIPT, SECOND, asked_with, said
 
@@ -28,7 +28,7 @@ async def test_the_next_request_is_accepted_and_the_repair_is_stored() -> None:
         asked = await asked_with(rig, await second_turn(rig, records))
         _, answer, *_ = await records.history("", "talk", 3, None)
 
-    assert complaint({"messages": [*asked]}) == ""
+    assert broken_rules(asked) == []
     assert answer.provider == (asked[1], {"role": "user", "content": asked[2]["content"][:1]})  # type: ignore[index] # blocks
 
 
