@@ -1,6 +1,6 @@
 """Coming back to a run: from a cursor to an open stream.
 
-    GET /api/chat/{handle}/stream?startIndex=N       the owner's session; the version of the SDK is in the handle
+    GET /api/chat/{handle}/stream?startIndex=N       the owner; the version of the SDK is in the handle
     GET /api/chat/stream?runId=R&startIndex=N        a resume token in the header
     GET /api/chat/{conversation}/stream              the active run from 0, or 204
 
@@ -21,7 +21,7 @@ from api.errors import not_found
 from api.gate import Gate, Grant
 from api.ports import ApiParts
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
-from api.stream import FrameReader, FrameStream, Seats
+from api.stream import FrameReader, FrameStream, Pace, Seats
 from api.tail import tail_start
 from frames.projection import Projection
 from protocol.errors import TurnkeepError
@@ -49,11 +49,12 @@ class Readers:
             return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, query)
         if CONVERSATION_ID.fullmatch(name) is None:
             raise not_found()
-        key = Key(owner=caller.owner, conversation_id=name, tenant=self._parts.tenant)
+        principal = caller.require()
+        key = Key(owner=principal.owner, conversation_id=name, tenant=principal.tenant)
         run = await self._parts.records.active_run(key)
         if run is None:
             return Response(status_code=204)
-        grant = Grant(run_id=run.run_id, owner=run.owner, sdk=self._parts.default_sdk)
+        grant = self._gate.grant(principal, run.run_id)
         # From 0 whatever the cursor: it may be of the conversation's last run, and this is the next one.
         return await self._resume(grant, BEGINNING, query)
 
@@ -79,12 +80,18 @@ class Readers:
             viewer.close()
             return _nothing_more(cursor, start)
         headers = {START_HEADER: str(start), TAIL_HEADER: str(tail)}
-        return self.stream(viewer, projection, headers | self._gate.headers(grant, place, view.mode))
+        return self.stream(grant, viewer, projection, headers | self._gate.headers(grant, place, view.mode))
 
-    def stream(self, reader: FrameReader, projection: Projection, headers: Mapping[str, str]) -> FrameStream:
-        """The response that forwards what this reader gives, and closes it."""
-        seconds = self._parts.limits.heartbeat_ms / 1000
-        return FrameStream(reader, projection, headers, seats=self.seats, heartbeat_seconds=seconds)
+    def stream(
+        self, grant: Grant, reader: FrameReader, projection: Projection, headers: Mapping[str, str]
+    ) -> FrameStream:
+        """The response that forwards what this reader gives, as long as the grant counts, and closes it."""
+        left_ms = None if grant.expires_ms is None else grant.expires_ms - self._parts.clock.now_ms()
+        pace = Pace(
+            heartbeat_seconds=self._parts.limits.heartbeat_ms / 1000,
+            seconds=None if left_ms is None else max(0, left_ms) / 1000,
+        )
+        return FrameStream(reader, projection, headers, seats=self.seats, pace=pace)
 
 
 def _nothing_more(cursor: Cursor, end: int) -> Response:

@@ -24,7 +24,7 @@ from dispatch.temporal import API_RETRIES, Workflows
 from frames.hub import Hub
 from frames.projection import Sdk
 from frames.redis import RedisFrameSource
-from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
+from frames.tokens import KeyRing, Sessions
 from workflows.connection import connect
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ def _ring(settings: Settings) -> KeyRing:
 
 
 def _tokens(settings: Settings, ring: KeyRing) -> Tokens | None:
-    return Tokens(handles=Handles(ring), resume=ResumeTokens(ring)) if settings.signing_secrets else None
+    return Tokens.signed_by(ring) if settings.signing_secrets else None
 
 
 def _operations(core: Core, workflows: Workflows, smoke: Smoke) -> Operations:

@@ -22,7 +22,7 @@ from api.ports import ApiParts, Limits, Operations, Place, Tokens
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import RunStore
 from frames.hub import Hub
-from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
+from frames.tokens import KeyRing, Sessions
 from protocol.json import Json, JsonObject
 from providers.script import Script, parse_script
 from records.records import Records
@@ -31,7 +31,7 @@ from tests.contract.bench_dispatch import BenchDispatch
 from tests.rig import Rig, StillClock
 
 RING = KeyRing([b"a secret that only this test knows"])
-TOKENS = Tokens(handles=Handles(RING), resume=ResumeTokens(RING))
+TOKENS = Tokens.signed_by(RING)
 
 
 def script(*calls: JsonObject) -> Script:
