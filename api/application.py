@@ -29,6 +29,7 @@ from api.door import Door
 from api.errors import error_response
 from api.gate import Gate
 from api.inputs import input_routes
+from api.openapi import described
 from api.operations import health_routes, internal_routes
 from api.operators import operator_routes
 from api.pages import Pages
@@ -188,8 +189,9 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False},
+        openapi_url=None,
     )
-    for routes in (
+    rooms = (
         stream_routes(),
         run_routes(parts, gate),
         input_routes(parts, gate),
@@ -199,8 +201,10 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         internal_routes(parts),
         operator_routes(parts, gate),
         spend_routes(parts),
-    ):
-        application.include_router(routes)
+    )
+    for room in rooms:
+        application.include_router(room)
+    application.add_route("/openapi.json", described(route for room in rooms for route in room.routes))
     for kind in (TurnkeepError, HTTPException, RequestValidationError, Exception):
         application.add_exception_handler(kind, _answer_error)
     return application

@@ -46,7 +46,7 @@ def conversation_routes(parts: ApiParts) -> APIRouter:
         created = await records.create(wanted, storable(new.title), parts.clock.now_ms())
         conversation = await records.conversation(wanted)
         if conversation is None:
-            raise TurnkeepError("conflict", "A conversation cannot have this id.")
+            raise not_found()  # somebody else's, or deleted: as where it is read
         return json_response(_shown(conversation), 201 if created else 200)
 
     @routes.get("")

@@ -18,7 +18,7 @@ from api.identity import Principal
 from api.ports import ApiParts, Place
 from checkpoints.port import RunView
 from frames.projection import Sdk
-from frames.tokens import HandleClaims, ResumeClaims, Right
+from frames.tokens import LEEWAY_MS, HandleClaims, ResumeClaims, Right
 from protocol.errors import TurnkeepError
 from protocol.ids import RUN_ID
 from records.values import Run
@@ -97,12 +97,15 @@ class Gate:
             raise TurnkeepError(
                 "unauthenticated", f"The header {TOKEN_HEADER} is missing.", details={"code": "missing"}
             )
-        claims = tokens.resume.open(caller.token, self._parts.clock.now_ms())
+        now_ms = self._parts.clock.now_ms()
+        claims = tokens.resume.open(caller.token, now_ms)
         if claims.run_id != run_id.lower() or right not in claims.rights:
             raise not_found()
         if caller.known is not None and not self._owns(caller, claims.owner):
             raise not_found()
-        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk, expires_ms=claims.expires_ms)
+        return Grant(
+            run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk, expires_ms=_end(claims.expires_ms, now_ms)
+        )
 
     async def row(self, run_id: str) -> Run | None:
         """The run's row; whose it is, is for the caller to compare."""
@@ -154,3 +157,12 @@ class Gate:
         if tokens is None:
             return ""
         return tokens.handles.mint(HandleClaims(run_id=grant.run_id, owner=grant.owner, sdk=grant.sdk))
+
+
+def _end(expires_ms: int, now_ms: int) -> int:
+    """Until when a token lets somebody read.
+
+    A stream ends when its token expires. The token that it brought when it opened may expire at that moment too, and has to open
+    the next one: it does, until the leeway is over, and that stream brings one with all its time before it.
+    """
+    return expires_ms if now_ms < expires_ms else expires_ms + LEEWAY_MS

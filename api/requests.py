@@ -31,6 +31,7 @@ _PARAMETERS: Final = frozenset(
         "mode",
         "state",
         "owner",
+        "tenant",
         "after",
         "since",
         "until",
