@@ -36,7 +36,7 @@ async def test_a_key_and_a_token_stand_for_their_owners_and_for_nobody_else(hous
 
 
 async def test_the_same_owner_in_another_tenant_is_somebody_else(house: House) -> None:
-    """LAW-P5: the tenant is the key's, whatever the request says."""
+    """[T8], LAW-P5: the tenant is the key's, whatever the request says."""
     here, there = (
         await holding(house, await key_of(house, "shop")),
         await holding(house, await key_of(house, "shop", tenant="t")),
@@ -67,7 +67,7 @@ async def test_a_key_that_does_not_count_is_told_so(house: House, changed: dict[
 
 
 async def test_what_is_sent_counts_or_is_refused(house: House) -> None:
-    """REQ-V6: a wrong key is never an anonymous session instead, nor the session that is sent beside it."""
+    """[T7], REQ-V6: a wrong key is never an anonymous session instead, nor the session that is sent beside it."""
     browser = await house.client()
     await browser.get("/api/conversations")
     wrong = [
@@ -76,8 +76,8 @@ async def test_what_is_sent_counts_or_is_refused(house: House) -> None:
     ]  # fmt: skip
 
     answers = [
-        await browser.get("/api/conversations", headers=[("authorization", text.encode("latin-1"))]) for text in wrong
-    ]  # type: ignore[list-item] # bytes are a value too
+        await browser.get("/api/conversations", headers=[(b"authorization", text.encode("latin-1"))]) for text in wrong
+    ]
     twice = await browser.get(
         "/api/conversations", headers=[("authorization", "Bearer a"), ("authorization", "Bearer b")]
     )

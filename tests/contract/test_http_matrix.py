@@ -165,15 +165,11 @@ async def test_other_methods_are_refused_alike() -> None:
     """FR43: HEAD, OPTIONS and the rest tell nobody what is there."""
     async with running(admitting()) as house, answering(house) as (names, _):
         eve = await holding(house, (await callers(house))["foreign"].headers["authorization"].partition(" ")[2])
-        found = set()
+        found: set[int] = set()
         for path in {path for _, path in OPERATIONS if "{" in path}:
             declared = {method for method, one in OPERATIONS if one == path}
             for method in {"GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE", "TRACE"} - declared:
                 where = [path.format(run=n.run, name=n.run, conversation=n.conversation) for n in (names, UNKNOWN)]
-                found |= {
-                    (answer.status_code, answer.content[:9])
-                    for one in where
-                    if (answer := await eve.request(method, one))
-                }
+                found |= {(await eve.request(method, one)).status_code for one in where}
 
-    assert {status for status, _ in found} == {405}
+    assert found == {405}

@@ -87,7 +87,11 @@ def test_settings_say_who_is_let_in() -> None:
     closed = admitted(
         Settings.read({"TURNKEEP_ADMIT": "key", "TURNKEEP_ORIGINS": "https://a.test,https://b.test"}), StillClock()
     )
-    assert (closed.sessions, closed.keys, closed.origins) == (False, True, {"https://a.test", "https://b.test"})
+    assert (closed.sessions, closed.keys, closed.origins) == (
+        False,
+        True,
+        frozenset({"https://a.test", "https://b.test"}),
+    )
     full = Settings.read({"TURNKEEP_JWKS": "/k", "TURNKEEP_JWT_ISSUER": "i", "TURNKEEP_JWT_AUDIENCE": "a"})
     assert admitted(full, StillClock()).web_tokens is not None
 

@@ -78,9 +78,9 @@ async def test_other_signatures_let_nobody_in() -> None:
     public = json.dumps(issuer.public("k1"))
     forged = [
         f"{head}.{body}.", f"{head}.{body}.{signature[:-4]}AAAA", f"{head}.{body}", "a.b.c", "", "....", "tk_",
-        jwt.encode(claims, None, algorithm="none", headers={"kid": "k1"}),
+        jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
         jwt.encode(claims, public * 2, algorithm="HS256", headers={"kid": "k1"}),
-        jwt.encode(claims, None, algorithm="none"),
+        jwt.encode(claims, "", algorithm="none"),
         Issuer().token(),
         issuer.token() + "A" * TOKEN_BYTES,
         f"{base64.urlsafe_b64encode(b'[' * 5_000).decode()}.{body}.{signature}",
@@ -160,7 +160,7 @@ async def test_symmetric_and_unknown_keys_of_a_set_are_left_out() -> None:
         {"kid": "bare"},
         {"kty": "EC"},
         {"kty": "EC", "kid": "x"},
-    ]  # type: ignore[list-item] # as any issuer may publish
+    ]
     keys = KeySet(issuer.read, StillClock())
 
     found = [name for name in ("good", "shared", "new", "bare", "x") if await keys.key(name)]
