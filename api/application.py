@@ -11,10 +11,12 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -204,11 +206,18 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
     )
     for room in rooms:
         application.include_router(room)
-    application.add_route("/openapi.json", described(route for room in rooms for route in room.routes))
+    routes = [route for room in rooms for route in room.routes if isinstance(route, APIRoute)]
+    application.add_route("/openapi.json", described(routes))
+
+    async def answer_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            # The framework names the methods of the first route of this address, which may have several.
+            taken = {
+                method for route in routes if route.path_regex.match(request.url.path) for method in route.methods or ()
+            }
+            error = HTTPException(error.status_code, headers={"allow": ", ".join(sorted(taken))})
+        return error_response(error)
+
     for kind in (TurnkeepError, HTTPException, RequestValidationError, Exception):
-        application.add_exception_handler(kind, _answer_error)
+        application.add_exception_handler(kind, answer_error)
     return application
-
-
-async def _answer_error(_: Request, error: Exception) -> Response:
-    return error_response(error)

@@ -20,7 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.errors import json_response
-from api.shapes import CURSOR, ERROR, SHAPES, STATE, Shape, string
+from api.requests import MOST_INDEX
+from api.shapes import CURSOR, ERROR, EVENT, SHAPES, STATE, Shape, string
 from protocol.errors import HTTP_STATUS
 from protocol.json import JsonObject
 
@@ -60,7 +61,7 @@ class Operation:
     streams: bool = False
 
 
-_INDEX: Final[Shape] = {"type": "integer", "minimum": -(10**14), "maximum": 10**14}
+_INDEX: Final[Shape] = {"type": "integer", "minimum": -MOST_INDEX, "maximum": MOST_INDEX}
 _QUERY: Final[Mapping[str, Shape]] = {
     "startIndex": _INDEX,
     "runId": string(pattern="^[0-9a-fA-F-]{36}$"),
@@ -123,14 +124,12 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
 }  # fmt: skip
 
 
-def document(routes: Iterable[object]) -> dict[str, Any]:
+def document(routes: Iterable[APIRoute]) -> dict[str, Any]:
     """The OpenAPI document of these routes. Raises KeyError for one that nobody declared."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        if isinstance(route, APIRoute):
-            for method in route.methods or ():
-                described = _operation(route, OPERATIONS[method, route.path])
-                paths.setdefault(route.path, {})[method.lower()] = described
+        for method in route.methods or ():
+            paths.setdefault(route.path, {})[method.lower()] = _operation(route, OPERATIONS[method, route.path])
     return {
         "openapi": "3.1.0",
         "info": {"title": "Turnkeep", "version": "1"},
@@ -139,7 +138,7 @@ def document(routes: Iterable[object]) -> dict[str, Any]:
     }
 
 
-def described(routes: Iterable[object]) -> Callable[[Request], Awaitable[Response]]:
+def described(routes: Iterable[APIRoute]) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint that answers with the document."""
     value = cast("JsonObject", document(routes))
 
@@ -180,7 +179,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _answer(operation: Operation, status: int, name: str) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if operation.streams and status == HTTPStatus.OK:
-        content[_STREAM] = {"schema": string()}
+        content[_STREAM] = {"schema": EVENT}
     if name == "text":
         content["text/plain"] = {"schema": string()}
     elif name:

@@ -10,6 +10,7 @@ gets 204, which makes it stop, everybody else an error.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -23,7 +24,7 @@ from api.ports import ApiParts
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
 from api.stream import FrameReader, FrameStream, Pace, Seats
 from api.tail import tail_start
-from frames.projection import Projection
+from frames.projection import Projection, Sdk, Wire
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID
 from records.values import Key
@@ -31,6 +32,14 @@ from records.values import Key
 BEGINNING: Final = Cursor(0)
 START_HEADER: Final = "x-turnkeep-start-index"
 TAIL_HEADER: Final = "x-workflow-stream-tail-index"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the frames are to look; `sdk` None: as the run's handle says. Read before anything is looked up, like every parameter."""
+
+    sdk: Sdk | None
+    wire: Wire
 
 
 class Readers:
@@ -45,8 +54,9 @@ class Readers:
         """The stream of a handle, or of a conversation's active run."""
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
+        look = _Look(parse_sdk(query), parse_wire(query))
         if "." in name:
-            return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, query)
+            return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, look)
         if CONVERSATION_ID.fullmatch(name) is None:
             raise not_found()
         principal = caller.require()
@@ -56,17 +66,18 @@ class Readers:
             return Response(status_code=204)
         grant = self._gate.grant(principal, run.run_id)
         # From 0 whatever the cursor: it may be of the conversation's last run, and this is the next one.
-        return await self._resume(grant, BEGINNING, query)
+        return await self._resume(grant, BEGINNING, look)
 
     async def by_run_id(self, request: Request, caller: Caller) -> ASGIApp:
         """The stream of a run id, by resume token."""
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
-        return await self._resume(self._gate.by_token(caller, query.get("runId", ""), "read"), cursor, query)
+        look = _Look(parse_sdk(query), parse_wire(query))
+        return await self._resume(self._gate.by_token(caller, query.get("runId", ""), "read"), cursor, look)
 
-    async def _resume(self, grant: Grant, cursor: Cursor, query: Mapping[str, str]) -> ASGIApp:
+    async def _resume(self, grant: Grant, cursor: Cursor, look: "_Look") -> ASGIApp:
         self.seats.require_free()
-        return await self.resume(grant, cursor, Projection(parse_sdk(query) or grant.sdk, parse_wire(query)))
+        return await self.resume(grant, cursor, Projection(look.sdk or grant.sdk, look.wire))
 
     async def resume(self, grant: Grant, cursor: Cursor, projection: Projection) -> ASGIApp:
         """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there."""

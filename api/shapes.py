@@ -48,6 +48,10 @@ ERROR: Final[Shape] = record(
     }
 )
 
+EVENT: Final[Shape] = record(
+    {"data": string()}, {"event": string(), "id": string()}
+)  # as a reader of the stream gets it
+
 _QUESTION: Final = string(pattern=_TEXT, maxLength=4_000)
 _CHAT_FIELDS: Final[Mapping[str, Shape]] = {
     "conversation_id": string(pattern=ID),
@@ -119,7 +123,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     },
     "Run": _RUN,
     "NewConversation": record(
-        {}, {"id": string(pattern=ID), "title": string(maxLength=200)}, additionalProperties=False
+        {},
+        {"id": {"type": ["string", "null"], "pattern": ID}, "title": string(maxLength=200)},
+        additionalProperties=False,
     ),
     "Conversation": _CONVERSATION,
     "Conversations": record({"conversations": many(_CONVERSATION)}),
