@@ -72,8 +72,8 @@ _QUERY: Final[Mapping[str, Shape]] = {
     "order": string(enum=["asc", "desc"]),
     "mode": string(enum=["sliced", "inline"]),
     "state": STATE,
-    "owner": string(maxLength=255),
-    "tenant": string(maxLength=64),
+    "owner": string(),
+    "tenant": string(),
     "after": string(pattern=CURSOR),
 }
 _OPTIONAL: Final = frozenset({"NewConversation"})  # bodies that may be left out

@@ -13,7 +13,6 @@ from protocol.turn import RunStatus
 Shape = dict[str, Any]
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"
-_UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _CALL: Final = "^[A-Za-z0-9_.:-]{1,128}$"
 CURSOR: Final = "^[0-9]{1,15}-[0-9A-Za-z_-]{1,64}$"
 _TEXT: Final = r"^[ -~]*[!-~][ -~]*$"  # what is certainly a text: others are too, and some of them are not
@@ -53,9 +52,10 @@ EVENT: Final[Shape] = record(
 )  # as a reader of the stream gets it
 
 _QUESTION: Final = string(pattern=_TEXT, maxLength=4_000)
+_MAYBE: Final[Shape] = {"type": ["string", "null"], "pattern": ID}
 _CHAT_FIELDS: Final[Mapping[str, Shape]] = {
-    "conversation_id": string(pattern=ID),
-    "run_id": string(pattern=_UUID),
+    "conversation_id": _MAYBE,
+    "run_id": {"description": "A UUID; anything else is ignored."},
 }
 _USER_MESSAGE: Final[Shape] = record(
     {
@@ -94,8 +94,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Chat": {
         "anyOf": [
             record({"message": _QUESTION}, _CHAT_FIELDS),
-            record({"message": _USER_MESSAGE}, {"id": string(pattern=ID)}),
-            record({"messages": many(_USER_MESSAGE, minItems=1, maxItems=3)}, {"id": string(pattern=ID)}),
+            record({"message": _USER_MESSAGE}, {"id": _MAYBE}),
+            record({"messages": many(_USER_MESSAGE, minItems=1, maxItems=3)}, {"id": _MAYBE}),
         ]
     },
     "Answer": record(
@@ -124,7 +124,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Run": _RUN,
     "NewConversation": record(
         {},
-        {"id": {"type": ["string", "null"], "pattern": ID}, "title": string(maxLength=200)},
+        {"id": _MAYBE, "title": string(maxLength=200)},
         additionalProperties=False,
     ),
     "Conversation": _CONVERSATION,
