@@ -213,7 +213,10 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             # The framework names the methods of the first route of this address, which may have several.
             taken = {
-                method for route in routes if route.path_regex.match(request.url.path) for method in route.methods or ()
+                method
+                for route in routes
+                if route.path_regex.match(request.scope["path"])
+                for method in route.methods or ()
             }
             error = HTTPException(error.status_code, headers={"allow": ", ".join(sorted(taken))})
         return error_response(error)

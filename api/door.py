@@ -85,12 +85,11 @@ class Door:
         }
 
     def preflight(self, scope: Scope) -> dict[str, str] | None:
-        """The answer to a browser that asks whether it may ask; None where that is not what is asked."""
+        """What is told besides to a browser that asks whether it may ask; None where that is not asked, or it may not."""
         headers = Headers(scope=scope)
         if scope["method"] != "OPTIONS" or "access-control-request-method" not in headers:
             return None
-        shared = self.shared_with(scope)
-        return shared | _PREFLIGHT if "access-control-allow-origin" in shared else None
+        return _PREFLIGHT if "access-control-allow-origin" in self.shared_with(scope) else None
 
     def _refuse_other_sites(self, method: str, headers: Headers) -> None:
         # Some clients post JSON as text/plain, so we take it; that is a request which any site may make a browser send without

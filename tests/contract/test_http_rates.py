@@ -29,8 +29,8 @@ async def shared(request: pytest.FixtureRequest) -> AsyncIterator[Storage]:
         yield MemoryStorage()
         return
     server: Server = request.getfixturevalue(request.param)
-    server.empty()
     client = Client(server.address)
+    await client.execute("FLUSHALL")
     yield RedisWindows(client, Keys())
     await client.close()
 
