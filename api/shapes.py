@@ -95,7 +95,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         "anyOf": [
             record({"message": _QUESTION}, _CHAT_FIELDS),
             record({"message": _USER_MESSAGE}, {"id": _MAYBE}),
-            record({"messages": many(_USER_MESSAGE, minItems=1, maxItems=3)}, {"id": _MAYBE}),
+            record({"messages": many(_USER_MESSAGE, minItems=1)}, {"id": _MAYBE}),
         ]
     },
     "Answer": record(

@@ -16,6 +16,13 @@ from tests.contract.http_house import running, saying, served
 
 SEED, EXAMPLES = 20_26, 15
 
+# An index that no description can tell from others is refused where the run has not come that far ([R5]).
+STREAMS = """
+[[operations]]
+include-path-regex = "/stream$|^/api/chat$"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "404", "409", "429"]
+"""
+
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
@@ -45,4 +52,8 @@ async def _ann_asked(url: str, bearer: str) -> str:
         said = await ann.post("/api/chat?stream=0", json={"message": "hi", "conversation_id": "c1"})
     handle = said.headers["x-workflow-run-id"]
     names = {"path.run": handle, "path.name": handle, "path.conversation": "c1"}
-    return "[parameters]\n" + "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in names.items())
+    return (
+        "[parameters]\n"
+        + "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in names.items())
+        + STREAMS
+    )
