@@ -53,9 +53,10 @@ async def ask(application: ASGIApp, request: Request) -> Answer:
     async def send(message: Message) -> None:
         answer.take(message)
 
+    path = request.path.encode("utf-8", "replace")  # what no server makes of any bytes, a lone surrogate, is none here
     scope: dict[str, Any] = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": request.method, "scheme": "http",
-        "path": request.path, "raw_path": request.path.encode("utf-8", "surrogateescape"), "query_string": request.query,
+        "path": path.decode(), "raw_path": path, "query_string": request.query,
         "root_path": "", "headers": [(b"host", b"turnkeep.test"), *request.headers], "client": ("10.0.0.1", 1), "server": ("turnkeep.test", 80),
     }  # fmt: skip
     await application(scope, receive, send)

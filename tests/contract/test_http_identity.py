@@ -153,6 +153,20 @@ async def test_what_somebody_may_not_use_is_not_there() -> None:
     )  # fmt: skip
 
 
+async def test_where_nobody_can_tell_what_may_be_used_nothing_is_written() -> None:
+    """REQ-V6: closed."""
+
+    async def may_use(_: Principal, __: Resources) -> bool:
+        raise OSError("the policy's server is away")
+
+    async with running(lambda parts: replace(admitting()(parts), may_use=may_use)) as house:
+        client = await holding(house, await key_of(house))
+        answer = await client.post("/api/chat", json={"message": "hi"})
+        listed = (await client.get("/api/conversations")).json()
+
+    assert (answer.status_code, error(answer)["kind"], listed) == (500, "unavailable", {"conversations": []})
+
+
 async def test_a_stream_ends_when_what_opened_it_expires_and_a_fresh_one_goes_on_at_the_same_index(
     house: House,
 ) -> None:

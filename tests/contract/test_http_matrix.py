@@ -66,7 +66,7 @@ async def test_no_route_is_left_out() -> None:
 
 
 async def test_every_route_lets_in_whom_it_is_for_and_is_nothing_to_everybody_else() -> None:
-    """LAW-P5, [T2], REQ-W1, FR43: byte for byte, whether somebody else's, deleted or never there."""
+    """LAW-P5, [T2], REQ-W1, FR27, FR43: byte for byte, whether somebody else's, deleted or never there."""
     found: dict[tuple[str, Address], tuple[int, bytes]] = {}
     async with running(admitting()) as house, answering(house) as (names, _):
         for who, client in (await callers(house)).items():
