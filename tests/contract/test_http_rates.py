@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from limits import parse
 from limits.aio.storage import MemoryStorage, Storage
@@ -17,7 +18,7 @@ from resp.address import Address
 from resp.client import Client
 from resp.keys import Keys
 from tests.contract.http_callers import admitting, callers
-from tests.contract.http_house import Change, error, reading, running, saying
+from tests.contract.http_house import Change, error, reading, running, saying, served
 from tests.servers import Server
 
 MINUTE = parse("3/minute")
@@ -90,6 +91,23 @@ async def test_an_address_is_bounded_before_anybody_asks_who_it_is() -> None:
     assert (refusal["kind"], refusal["retryable"]) == ("rate_limited", True)
     assert answers[-1].headers["retry-after"] == refusal["retry_after"]
     assert health.status_code == 200
+
+
+async def test_an_address_is_what_the_nearest_trusted_proxy_saw() -> None:
+    """REQ-Q1: whatever a client writes into the header before that."""
+    async with (
+        running(bounded(address=MINUTE)) as house,
+        served(house.application, None) as url,
+        httpx2.AsyncClient(base_url=url) as client,
+    ):
+
+        async def status(forwarded: str) -> int:
+            return (await client.get("/api/assistant", headers={"x-forwarded-for": forwarded})).status_code
+
+        statuses = [await status(f"10.0.0.{number}, 9.9.9.9") for number in range(4)]
+        other = await status("9.9.9.9, 9.9.9.8")
+
+    assert (statuses, other) == ([200, 200, 200, 429], 200)
 
 
 async def test_an_owner_is_bounded_whatever_the_address_and_a_turn_knows_what_is_left() -> None:
