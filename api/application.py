@@ -3,8 +3,9 @@
 Two ways lead through it. Streams are matched here and write to the server's own `send`; everything else goes through FastAPI,
 which knows the routes and describes them at /openapi.json. FastAPI in front of a stream costs half of a frame's price again.
 
-Every answer of the API and the page gets the session's cookie where it is new, every error one shape, every first byte a
-measurement. No middleware class of a framework is used: the usual one turns a broken stream into a clean end.
+Every request passes the door (api/door.py) before any route. Every answer of the API and the page gets the session's cookie
+where it is new, every error one shape, every first byte a measurement. No middleware class of a framework is used: the usual
+one turns a broken stream into a clean end.
 """
 
 import asyncio
@@ -84,8 +85,7 @@ class Application:
         if scope["type"] != "http":
             await self._routes(scope, receive, send)
             return
-        answer = _Answer(self._parts, scope, send)
-        answer.shared = self._door.shared_with(scope)
+        answer = _Answer(self._parts, scope, send, shared=self._door.shared_with(scope))
         try:
             await self._answer(scope, receive, answer)
         except Disconnected:
@@ -138,14 +138,14 @@ class Application:
 class _Answer:
     """The beginning of one answer: what all of them carry, and the moment that is measured."""
 
-    def __init__(self, parts: ApiParts, scope: Scope, send: Send) -> None:
+    def __init__(self, parts: ApiParts, scope: Scope, send: Send, *, shared: Mapping[str, str]) -> None:
         self.caller = Caller(principal=None)
-        self.shared: Mapping[str, str] = {}
         self.direct = send
         self.route = ""
         self.begun = False
         self._parts = parts
         self._scope = scope
+        self._shared = shared
         self._called_ms = parts.clock.monotonic_ms()
 
     def begin(self, status: int) -> dict[str, str]:
@@ -154,7 +154,7 @@ class _Answer:
         route = self.route or getattr(self._scope.get("endpoint"), "__name__", "unknown")
         elapsed_ms = self._parts.clock.monotonic_ms() - self._called_ms
         self._parts.operations.meter.answered(route, status, elapsed_ms)
-        headers = {**_SECURITY, **self.shared}
+        headers = {**_SECURITY, **self._shared}
         if self.caller.principal is not None and self._keeps_session():
             headers["set-cookie"] = cookie_of(self._parts, self.caller.principal.owner, self._scope["scheme"])
         return headers

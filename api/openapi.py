@@ -41,12 +41,13 @@ _SECURITY: Final[Mapping[Policy, list[dict[str, list[str]]]]] = {
     "run": [{}, {"session": []}, {"bearer": []}, {"resume": []}],
     "internal": [{"internal": []}],
 }
-_ALWAYS: Final[Mapping[Policy, tuple[str, ...]]] = {
-    "open": (),
-    "owner": ("invalid", "unauthenticated", "not_found", "rate_limited", "unavailable"),
-    "run": ("invalid", "unauthenticated", "not_found", "rate_limited", "unavailable"),
-    "internal": ("invalid", "unauthenticated", "not_found", "rate_limited", "unavailable"),
-}
+_USUAL: Final = (
+    "invalid",
+    "unauthenticated",
+    "not_found",
+    "rate_limited",
+    "unavailable",
+)  # of all routes but the open ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def _operation(route: APIRoute, operation: Operation) -> dict[str, Any]:
 
 def _responses(operation: Operation) -> dict[str, Any]:
     responses = {str(status): _answer(operation, status, name) for status, name in operation.answers.items()}
-    for kind in (*_ALWAYS[operation.policy], *operation.errors):
+    for kind in (*(() if operation.policy == "open" else _USUAL), *operation.errors):
         status = str(HTTP_STATUS[kind])
         content = {"application/json": {"schema": ERROR}}
         responses.setdefault(status, {"description": kind, "content": content})
@@ -184,7 +185,7 @@ def _answer(operation: Operation, status: int, name: str) -> dict[str, Any]:
         content["text/plain"] = {"schema": string()}
     elif name:
         content["application/json"] = {"schema": _named(name)}
-    return {"description": name or "Frames" if content else "Nothing more", **({"content": content} if content else {})}
+    return {"description": name or "Frames", "content": content} if content else {"description": "Nothing more"}
 
 
 def _named(name: str) -> Shape:
