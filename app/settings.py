@@ -130,7 +130,7 @@ class Settings(BaseModel):
     trusted_proxies: str = text(
         "TURNKEEP_TRUSTED_PROXIES",
         "127.0.0.1",
-        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`",
+        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`, behind a proxy that replaces what it was sent",
         r"^\S+$",
     )
     admit: str = text(

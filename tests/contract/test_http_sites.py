@@ -95,3 +95,9 @@ async def test_every_answer_tells_browsers_what_it_is() -> None:
         said = [answer.headers.get(name) for name in ("x-content-type-options", "referrer-policy", "x-frame-options")]
         assert said == ["nosniff", "no-referrer", "DENY"]
     assert error(answers[3])["kind"] == "unauthenticated"
+
+
+async def test_nothing_of_a_framework_stands_between_a_stream_and_the_server() -> None:
+    """FR57: the usual middleware turns a broken stream into a clean end."""
+    async with running() as house:
+        assert house.application._routes.user_middleware == []
