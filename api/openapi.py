@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from api.errors import json_response
 from api.requests import MOST_INDEX
-from api.shapes import CURSOR, ERROR, EVENT, SHAPES, STATE, Shape, string
+from api.shapes import CURSOR, ERROR, EVENT, NAME, SHAPES, STATE, Shape, string
 from protocol.errors import HTTP_STATUS
 from protocol.json import JsonObject
 
@@ -73,8 +73,8 @@ _QUERY: Final[Mapping[str, Shape]] = {
     "order": string(enum=["asc", "desc"]),
     "mode": string(enum=["sliced", "inline"]),
     "state": STATE,
-    "owner": string(),
-    "tenant": string(),
+    "owner": NAME,
+    "tenant": NAME,
     "after": string(pattern=CURSOR),
 }
 _OPTIONAL: Final = frozenset({"NewConversation"})  # bodies that may be left out

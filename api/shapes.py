@@ -15,6 +15,7 @@ Shape = dict[str, Any]
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"
 _CALL: Final = "^[A-Za-z0-9_.:-]{1,128}$"
 CURSOR: Final = "^[0-9]{1,15}-[0-9A-Za-z_-]{1,64}$"
+NAME: Final[Shape] = {"type": "string", "pattern": "^[^\\u0000]*$"}
 _TEXT: Final = r"^[ -~]*[!-~][ -~]*$"  # what is certainly a text: others are too, and some of them are not
 
 
@@ -58,15 +59,12 @@ _CHAT_FIELDS: Final[Mapping[str, Shape]] = {
     "run_id": {"description": "A UUID; anything else is ignored."},
 }
 _USER_MESSAGE: Final[Shape] = record(
-    {
-        "role": string(const="user"),
-        "parts": many(record({"type": string(const="text"), "text": _QUESTION}), minItems=1, maxItems=1),
-    },
-    {"id": string()},
+    {"parts": many(record({"type": string(const="text"), "text": _QUESTION}), minItems=1)},
+    {"role": string(const="user")},
 )
 _ID_OF_CALL: Final = string(pattern=_CALL)
 STATE: Final = string(enum=["unfinished", *get_args(RunStatus)])
-_STOPPED: Final[Mapping[str, Shape]] = {"state": STATE, "tenant": string(), "after": string(pattern=CURSOR)}
+_STOPPED: Final[Mapping[str, Shape]] = {"state": STATE, "tenant": NAME, "after": string(pattern=CURSOR)}
 
 
 def _said(kind: str, required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
@@ -150,8 +148,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "StopRuns": {
         "oneOf": [
             record({"run_ids": many(string(), maxItems=1_000)}, additionalProperties=False),
-            record({"owner": string()}, _STOPPED, additionalProperties=False),
-            record({"state": STATE}, {"tenant": string(), "after": string(pattern=CURSOR)}, additionalProperties=False),
+            record({"owner": NAME}, _STOPPED, additionalProperties=False),
+            record({"state": STATE}, {"tenant": NAME, "after": string(pattern=CURSOR)}, additionalProperties=False),
         ]
     },
 }

@@ -33,7 +33,7 @@ async def test_every_route_is_as_it_is_described(who: str, tmp_path: Path) -> No
         house.plays(saying("Hello"))
         bearers = {"owner": await key_of(house), "foreign": await key_of(house, "eve"), "internal": INTERNAL}
         (tmp_path / "schemathesis.toml").write_text(await _ann_asked(url, bearers["owner"]))
-        header = f"authorization: Bearer {bearers[who]}" if who in bearers else "x-nobody: 1"
+        header = f"Authorization: Bearer {bearers[who]}" if who in bearers else "x-nobody: 1"
         process = await asyncio.create_subprocess_exec(
             str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json", "--checks", "all", "--seed", str(SEED),
             "--max-examples", str(EXAMPLES), "--header", header, "--continue-on-failure", "--no-color", "--warnings", "off",
