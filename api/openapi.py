@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from api.errors import json_response
 from api.requests import MOST_INDEX
-from api.shapes import CURSOR, ERROR, EVENT, NAME, SHAPES, STATE, Shape, string
+from api.shapes import CURSOR, DAY, ERROR, EVENT, NAME, SHAPES, STATE, Shape, string
 from protocol.errors import HTTP_STATUS
 from protocol.json import JsonObject
 
@@ -76,6 +76,8 @@ _QUERY: Final[Mapping[str, Shape]] = {
     "owner": NAME,
     "tenant": NAME,
     "after": string(pattern=CURSOR),
+    "since": DAY,
+    "until": DAY,
 }
 _OPTIONAL: Final = frozenset({"NewConversation"})  # bodies that may be left out
 _READING: Final = ("startIndex", "wire", "sdk")
@@ -119,6 +121,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/internal/runs"): Operation(
         policy="internal", query=("state", "owner", "tenant", "limit", "after"), answers={200: "Runs"}
     ),
+    ("GET", "/internal/spend"): Operation(policy="internal", query=("since", "until"), answers={200: "Spend"}),
     ("POST", "/internal/runs/stop"): Operation(
         policy="internal", body="StopRuns", answers={200: "Runs"}, errors=("too_large",)
     ),

@@ -15,6 +15,7 @@ Shape = dict[str, Any]
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"
 _CALL: Final = "^[A-Za-z0-9_.:-]{1,128}$"
 CURSOR: Final = "^[0-9]{1,15}-[0-9A-Za-z_-]{1,64}$"
+DAY: Final[Shape] = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$"}
 NAME: Final[Shape] = {"type": "string", "pattern": "^[^\\u0000]*$"}
 _TEXT: Final = r"^[ -~]*[!-~][ -~]*$"  # what is certainly a text: others are too, and some of them are not
 
@@ -134,6 +135,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Health": record({"status": string()}),
     "Ready": record({"ready": _FLAG, "draining": _FLAG, "parts": record({})}),
     "Status": record({}),
+    "Spend": record({"since": string(), "until": string(), "spend": many(_ANY), "today": _ANY}),
     "Switch": record(
         {
             "switch": {
