@@ -71,9 +71,8 @@ def _day(text: str, unset: date) -> date:
     if not text:
         return unset
     try:
-        if _DAY.fullmatch(text) is None:  # weeks, years without a next day: dates to Python
-            raise ValueError
-        return date.fromisoformat(text)
+        # A week is a date to Python as well, and the last day it knows has no next one.
+        return date.fromisoformat(text if _DAY.fullmatch(text) else "")
     except ValueError:
         raise TurnkeepError("invalid", "since and until are days: 2026-11-30.") from None
 
