@@ -64,7 +64,7 @@ class Chat:
             raise TurnkeepError("timeout", "The turn did not begin in time.") from None
         headers = self._headers(turn)
         if streams:
-            return self._readers.stream(reader, projection, headers)
+            return self._readers.stream(turn.grant, reader, projection, headers)
         conversation_id = (turn.run if isinstance(turn, PastTurn) else turn).conversation_id
         seconds = self._parts.limits.json_ms / 1000
         return WholeAnswer(reader, headers, conversation_id=conversation_id, seconds=seconds)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
 from api.bodies import parse_object, read_body, storable
-from api.callers import caller_of
+from api.callers import principal_of
 from api.errors import json_response, not_found
 from api.ports import ApiParts
 from api.requests import parse_limit, parse_order, parse_query
@@ -34,7 +34,8 @@ def conversation_routes(parts: ApiParts) -> APIRouter:
     records = parts.records
 
     def key(request: Request, conversation_id: str) -> Key:
-        return Key(owner=caller_of(request).owner, conversation_id=conversation_id, tenant=parts.tenant)
+        principal = principal_of(request)
+        return Key(owner=principal.owner, conversation_id=conversation_id, tenant=principal.tenant)
 
     @routes.post("")
     async def create(request: Request) -> Response:
@@ -45,13 +46,14 @@ def conversation_routes(parts: ApiParts) -> APIRouter:
         created = await records.create(wanted, storable(new.title), parts.clock.now_ms())
         conversation = await records.conversation(wanted)
         if conversation is None:
-            raise TurnkeepError("conflict", "A conversation cannot have this id.")
+            raise not_found()  # somebody else's, or deleted: as where it is read
         return json_response(_shown(conversation), 201 if created else 200)
 
     @routes.get("")
     async def listed(request: Request) -> Response:
         """The caller's conversations, the one changed last first."""
-        found = await records.conversations(parts.tenant, caller_of(request).owner, LISTED)
+        principal = principal_of(request)
+        found = await records.conversations(principal.tenant, principal.owner, LISTED)
         return json_response({"conversations": [_shown(conversation) for conversation in found]})
 
     @routes.get("/{conversation}/messages")

@@ -18,6 +18,7 @@ from protocol.turn import RunStatus, Transport
 
 Value = TypeVar("Value")
 
+MOST_INDEX: Final = 10**15 - 1
 _INDEX: Final = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 _PARAMETERS: Final = frozenset(
     {
@@ -31,6 +32,7 @@ _PARAMETERS: Final = frozenset(
         "mode",
         "state",
         "owner",
+        "tenant",
         "after",
         "since",
         "until",

@@ -4,20 +4,21 @@ The row decides: it is unique by run id and takes the conversation's only active
 request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
 from api.errors import not_found
 from api.gate import Gate, Grant
+from api.identity import Principal, Resources
 from api.ports import ApiParts, Place
 from assistants.definition import Assistant
 from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
+from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TooMany, TurnBegin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +51,16 @@ class Turns:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
-            TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering, and without one for a
-                run id that another message has; `not_found` for a conversation or run id that is not the caller's;
-                `not_configured`; `unavailable`.
+            TurnkeepError: `rate_limited`; `conflict`, with the active run's handle, while the conversation is answering, and
+                without one for a run id that another message has; `not_found` for a conversation or run id that is not the
+                caller's, and for what the caller may not use; `not_configured`; `unavailable`.
         """
-        assistant = self._assistant(body.assistant)
+        principal, assistant = caller.require(), self._assistant(body.assistant)
         self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
-        request = self._request(caller, body, assistant)
+        left = await self._may_ask(principal, Resources(assistant=assistant.name, conversation_id=body.conversation_id))
+        request = self._request(principal, body, assistant).model_copy(update={"quota_left": left})
         beginning = await self._parts.records.begin(self._begin(request, body, assistant))
-        grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)
+        grant = self._gate.grant(principal, request.run_id, sdk)
         match beginning:
             case Begun(sequence):
                 history = body.history if sequence == FIRST_SEQUENCE else ()  # what is stored wins
@@ -69,10 +71,20 @@ class Turns:
             case Reused():
                 raise TurnkeepError("conflict", "This run id belongs to another message.")
             case Busy(run_id):
-                raise self._busy(Grant(run_id=run_id, owner=caller.owner, sdk=sdk))
+                raise self._busy(replace(grant, run_id=run_id))
+            case TooMany():
+                raise TurnkeepError("rate_limited", "Too many of your turns are under way.")
             case NotFound():
                 raise not_found()
         assert_never(beginning)
+
+    async def _may_ask(self, principal: Principal, resources: Resources) -> int | None:
+        """How many turns the owner has left in this window. Raises TurnkeepError: `rate_limited`, `not_found`."""
+        who = f"{principal.tenant}\n{principal.owner}"
+        left = await self._parts.rates.take(self._parts.quota.owner, "owner", who)
+        if not await self._parts.may_use(principal, resources):
+            raise not_found()  # as if there were none: a refusal would say that there is
+        return left
 
     def _assistant(self, name: str | None) -> Assistant:
         assistant = self._parts.assistants.get(name or self._parts.default_assistant)
@@ -80,16 +92,17 @@ class Turns:
             raise TurnkeepError("invalid", "There is no such assistant.")
         return assistant
 
-    def _request(self, caller: Caller, body: ChatBody, assistant: Assistant) -> TurnRequest:
+    def _request(self, principal: Principal, body: ChatBody, assistant: Assistant) -> TurnRequest:
         run_id = body.run_id or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
-            conversation_id=body.conversation_id or session_thread(caller.owner),
+            conversation_id=body.conversation_id or session_thread(principal.owner),
             message_id=f"msg_{plain}",
             user_message_id=f"usr_{plain}",
-            owner=caller.owner,
-            tenant=self._parts.tenant,
+            owner=principal.owner,
+            tenant=principal.tenant,
+            tier=principal.tier,
             assistant=assistant.name,
             text=body.text,
             has_attachments=body.has_attachments,
@@ -97,8 +110,7 @@ class Turns:
             created_ms=self._parts.clock.now_ms(),
         )
 
-    @staticmethod
-    def _begin(request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
+    def _begin(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
         return TurnBegin(
             key=Key(owner=request.owner, conversation_id=request.conversation_id, tenant=request.tenant),
             run_id=request.run_id,
@@ -108,6 +120,7 @@ class Turns:
             parts=({"type": "text", "text": request.text},),
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
+            most_active=self._parts.quota.active,
         )
 
     def _busy(self, active: Grant) -> TurnkeepError:

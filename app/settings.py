@@ -13,7 +13,21 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
 from pydantic import ValidatorFunctionWrapHandler as Check
 
-from app.settings_fields import SWITCH_WORDS, Key, Prices, Ring, Secret, Switch, field, mark, number, secret, text, word
+from app.settings_fields import (
+    RATE,
+    SWITCH_WORDS,
+    Key,
+    Prices,
+    Ring,
+    Secret,
+    Switch,
+    field,
+    mark,
+    number,
+    secret,
+    text,
+    word,
+)
 
 MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
 
@@ -132,8 +146,57 @@ class Settings(BaseModel):
     trusted_proxies: str = text(
         "TURNKEEP_TRUSTED_PROXIES",
         "127.0.0.1",
-        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`",
+        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`, behind a proxy that replaces what it was sent",
         r"^\S+$",
+    )
+    admit: str = text(
+        "TURNKEEP_ADMIT",
+        "session,key,jwt",
+        "what lets somebody in: anonymous `session`s, API `key`s, an issuer's `jwt`s",
+        r"^(session|key|jwt)(,(session|key|jwt))*$",
+    )
+    tenant: str = text(
+        "TURNKEEP_TENANT", "", "tenant of sessions, and of whoever names none", r"^[A-Za-z0-9_.-]{0,64}$"
+    )
+    jwks: str = text(
+        "TURNKEEP_JWKS",
+        "",
+        "the issuer's public keys: a file, or an address (`https://`); unset, no `jwt` lets anybody in",
+        r"^(https://\S+|http://(127\.0\.0\.1|localhost)[:/]\S*|[^:]*)$",
+    )
+    jwt_issuer: str = text("TURNKEEP_JWT_ISSUER", "", "`iss` of a token; needed with `TURNKEEP_JWKS`", r"")
+    jwt_audience: str = text("TURNKEEP_JWT_AUDIENCE", "", "`aud` of a token; needed with `TURNKEEP_JWKS`", r"")
+    jwt_algorithms: str = text(
+        "TURNKEEP_JWT_ALGORITHMS",
+        "RS256,ES256,EdDSA",
+        "with which a token may be signed; none with a shared secret",
+        r"^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$",
+    )
+    jwt_leeway_seconds: int = number("TURNKEEP_JWT_LEEWAY_SECONDS", 30, "between the issuer's clock and ours", (0, 300))
+    jwt_tenant_claim: str = text(
+        "TURNKEEP_JWT_TENANT_CLAIM", "", "claim that names the tenant; a token without it lets nobody in", r""
+    )
+    jwt_tier_claim: str = text("TURNKEEP_JWT_TIER_CLAIM", "tier", "claim that names the tier", r"")
+    origins: str = text(
+        "TURNKEEP_ORIGINS",
+        "",
+        "sites besides this one whose pages may ask (`https://app.example.com,…`)",
+        r"^(https?://[^\s/,*]+(,https?://[^\s/,*]+)*)?$",
+    )
+    address_rate: str = text(
+        "TURNKEEP_ADDRESS_RATE",
+        "",
+        "requests of one address, such as `600/minute`, or `off`; unset, that in production and off elsewhere",
+        RATE,
+    )
+    owner_rate: str = text(
+        "TURNKEEP_OWNER_RATE", "", "new turns of one owner; unset, `60/minute` in production and off elsewhere", RATE
+    )
+    owner_turns: int | None = number(
+        "TURNKEEP_OWNER_TURNS",
+        None,
+        "turns of one owner under way at once, 0 for any number; unset, 20 in production and 0 elsewhere",
+        (0, 10_000),
     )
     comment_ms: int = number(
         "TURNKEEP_COMMENT_MS", 15_000, "silence after which a reader gets a comment", (100, 60_000)

@@ -13,10 +13,11 @@ from sqlalchemy.exc import IntegrityError
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 from protocol.turn import Transport
-from records import conversations, history, migrate, runs, settle, spend, turns
+from records import conversations, history, keys, migrate, runs, settle, spend, turns
 from records.database import Database
 from records.values import (
     Admission,
+    ApiKey,
     Beginning,
     Charge,
     Conversation,
@@ -179,3 +180,23 @@ class Records:
     async def used(self, pipeline: str, day: int) -> int:
         """What of a day's budget is used or reserved, in millionths of a US dollar."""
         return await self._database.read(lambda connection: spend.used(connection, pipeline, day))
+
+    async def add_key(self, key: ApiKey) -> bool:
+        """Keep an API key. False where its prefix is taken."""
+        try:
+            await self._database.write(lambda connection: keys.add(connection, key))
+        except IntegrityError:
+            return False
+        return True
+
+    async def key(self, prefix: str) -> ApiKey | None:
+        """The API key of this prefix, revoked or not."""
+        return await self._database.read(lambda connection: keys.find(connection, prefix))
+
+    async def keys(self) -> tuple[ApiKey, ...]:
+        """All API keys, the oldest first."""
+        return await self._database.read(keys.listed)
+
+    async def revoke_key(self, prefix: str, now_ms: int) -> bool:
+        """Let an API key open nothing any more. False where there is none."""
+        return await self._database.write(lambda connection: keys.revoke(connection, prefix, now_ms))

@@ -111,3 +111,18 @@ spend_days = Table(
     Column("day", Integer, primary_key=True, autoincrement=False),
     Column("micro_usd", BigInteger, nullable=False),
 )
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("prefix", Identifier, primary_key=True),
+    Column("digest", Identifier, nullable=False),  # SHA-256 of the whole key, in hex
+    Column("name", Label, nullable=False),
+    Column("tenant", Identifier, nullable=False),
+    Column("owner", Identifier, nullable=False),
+    Column("rights", Document, nullable=False),
+    Column("tier", Identifier, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
+)

@@ -1,11 +1,11 @@
 """How a turn begins."""
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
 
 from records import runs
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
-from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Run, TurnBegin
+from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Run, TooMany, TurnBegin
 
 FIRST_SEQUENCE = 1
 
@@ -25,6 +25,8 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
         return Reused()
     if refusal is not None:
         return refusal
+    if turn.most_active and _active(connection, turn) >= turn.most_active:
+        return TooMany()
     sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
     _take_place(connection, turn, sequence, create=place is None)
     connection.execute(insert(messages).values(_user_message(turn, sequence)))
@@ -54,6 +56,18 @@ def _same_message(connection: Connection, turn: TurnBegin, run: Run) -> bool:
     )
     parts = connection.execute(query).scalar_one_or_none()
     return parts is None or tuple(parts) == turn.parts
+
+
+def _active(connection: Connection, turn: TurnBegin) -> int:
+    """How many runs of the owner are under way; nobody else begins one of theirs before this transaction ends."""
+    tenant, owner = turn.key.tenant, turn.key.owner
+    if connection.dialect.name == "postgresql":
+        # Two beginnings in different conversations would each count without the other. SQLite has one writer anyway.
+        lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 0))")
+        connection.execute(lock, {"owner": f"{tenant}\n{owner}"})
+    of_owner = (run_rows.c.tenant == tenant, run_rows.c.owner == owner, run_rows.c.ended_ms.is_(None))
+    small = run_rows.c.finished_ms.is_(None)  # so of each that has not ended: the index of those is enough to look through
+    return connection.execute(select(func.count()).select_from(run_rows).where(*of_owner, small)).scalar_one()
 
 
 def _take_place(connection: Connection, turn: TurnBegin, sequence: int, *, create: bool) -> None:

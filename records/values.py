@@ -41,6 +41,7 @@ class TurnBegin:
     parts: tuple[JsonObject, ...]
     now_ms: int
     create_if_missing: bool = False
+    most_active: int = 0  # runs of the owner that may be under way, this one included; 0: any number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,12 @@ class Reused:
     """This run id has begun before, for the same owner, with another message. Nothing was written."""
 
 
-Beginning = Begun | Known | Reused | Busy | NotFound
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """The owner has as many runs under way as there may be. Nothing was written."""
+
+
+Beginning = Begun | Known | Reused | Busy | NotFound | TooMany
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,3 +233,19 @@ class SpendTotal:
     estimated: int
     micro_usd: int
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A key by its prefix, and whom it stands for. `digest` is the SHA-256 of the whole key in hex."""
+
+    prefix: str
+    digest: str
+    name: str
+    owner: str
+    tenant: str = ""
+    rights: frozenset[str] = frozenset()
+    tier: str = ""
+    created_ms: int
+    expires_ms: int | None = None
+    revoked_ms: int | None = None

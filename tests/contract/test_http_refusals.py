@@ -117,7 +117,7 @@ async def test_a_conversation_is_created_once_and_listed(house: House) -> None:
     assert (created.status_code, again.status_code, minted.status_code) == (201, 200, 201)
     assert created.json() == again.json()
     assert (created.json()["id"], created.json()["title"], created.json()["active_run_id"]) == ("c1", "One", None)
-    assert (taken.status_code, error(taken)["kind"]) == (409, "conflict")
+    assert (taken.status_code, error(taken)["kind"]) == (404, "not_found")  # LAW-P5
     listed = (await client.get("/api/conversations")).json()["conversations"]
     assert {conversation["id"] for conversation in listed} == {"c1", minted.json()["id"]}  # REQ-O6
 
