@@ -4,8 +4,9 @@ The row decides: it is unique by run id and takes the conversation's only active
 request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
 """
 
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+from uuid import UUID, uuid5
 
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
@@ -17,7 +18,9 @@ from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
+from records.values import Begun, Busy, Key, Known, NotFound, Question, Reused, Run, Span, Stale, TurnBegin
+
+_KEYS: Final = UUID("6d8f0a4e-5c1b-5f0e-9b57-2f3c9f1f7a10")  # the space of run ids that stand for a caller's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +63,18 @@ class Turns:
         beginning = await self._parts.records.begin(self._begin(request, body, assistant))
         grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)
         match beginning:
-            case Begun(sequence):
+            case Begun(sequence, question):
                 history = body.history if sequence == FIRST_SEQUENCE else ()  # what is stored wins
                 request = request.model_copy(update={"sequence": sequence, "stateless_history": history})
-                return await self._execute(grant, request)
+                return await self._execute(grant, request if question is None else _asking(request, question))
             case Known(run):
-                return await self._again(grant, request, run)
-            case Reused():
-                raise TurnkeepError("conflict", "This run id belongs to another message.")
+                return await self._again(replace(grant, run_id=run.run_id), request, run)
             case Busy(run_id):
                 raise self._busy(Grant(run_id=run_id, owner=caller.owner, sdk=sdk))
+            case Stale(head):
+                raise TurnkeepError("conflict", "The conversation has gone on.", details={"head": head})
+            case Reused():
+                raise TurnkeepError("conflict", "This run id or key belongs to another request.")
             case NotFound():
                 raise not_found()
         assert_never(beginning)
@@ -81,13 +86,13 @@ class Turns:
         return assistant
 
     def _request(self, caller: Caller, body: ChatBody, assistant: Assistant) -> TurnRequest:
-        run_id = body.run_id or self._parts.new_id()
+        run_id = body.run_id or self._named(caller, body.request_key) or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
             conversation_id=body.conversation_id or session_thread(caller.owner),
             message_id=f"msg_{plain}",
-            user_message_id=f"usr_{plain}",
+            user_message_id=body.message_id or f"usr_{plain}",
             owner=caller.owner,
             tenant=self._parts.tenant,
             assistant=assistant.name,
@@ -96,6 +101,12 @@ class Turns:
             sequence=0,
             created_ms=self._parts.clock.now_ms(),
         )
+
+    def _named(self, caller: Caller, key: str | None) -> str | None:
+        """The id of the run that the caller's own key stands for: nobody else's key comes to the same."""
+        if key is None:
+            return None
+        return str(uuid5(_KEYS, f"{self._parts.tenant}\0{caller.owner}\0{key}"))
 
     @staticmethod
     def _begin(request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
@@ -108,6 +119,10 @@ class Turns:
             parts=({"type": "text", "text": request.text},),
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
+            by_key=body.request_key is not None,
+            by_client=body.message_id is not None,
+            revision=body.revision,
+            expected_head=body.expected_head,
         )
 
     def _busy(self, active: Grant) -> TurnkeepError:
@@ -144,8 +159,7 @@ class Turns:
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.
-            of_run = {"sequence": run.sequence, "conversation_id": run.conversation_id, "assistant": run.assistant}
-            request = request.model_copy(update=of_run)
+            request = await self._as_stored(request, run)
             await self._parts.primary.store.open(run.run_id, request.model_dump_json().encode())
             await self._parts.dispatch.start(request)
         if run.ended_ms is not None and await self._gate.find(run.run_id) is None:
@@ -153,3 +167,20 @@ class Turns:
         place, view = await self._gate.locate(run.run_id)
         conversation_id = run.conversation_id
         return OpenTurn(grant=grant, place=place, conversation_id=conversation_id, known=True, transport=view.mode)
+
+    async def _as_stored(self, request: TurnRequest, run: Run) -> TurnRequest:
+        """The request that began this run, whatever the one at hand says."""
+        of_run = {
+            name: getattr(run, name)
+            for name in ("run_id", "sequence", "conversation_id", "assistant", "message_id", "user_message_id")
+        }
+        key = Key(owner=run.owner, conversation_id=run.conversation_id, tenant=run.tenant)
+        stored = await self._parts.records.messages(key, Span(limit=1, past=run.sequence - 1))
+        request = request.model_copy(update=of_run)
+        return _asking(request, Question(id=stored[0].id, parts=stored[0].parts)) if stored else request
+
+
+def _asking(request: TurnRequest, question: Question) -> TurnRequest:
+    """The request with a question as it was stored."""
+    text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
+    return request.model_copy(update={"user_message_id": question.id, "text": text})

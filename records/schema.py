@@ -43,6 +43,7 @@ messages = Table(
     Column("usage", Document, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("cost_micro_usd", BigInteger, nullable=False, server_default="0"),
+    Column("superseded_by", Identifier),  # the run whose turn stands in its place
     ForeignKeyConstraint(
         ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
@@ -63,6 +64,7 @@ runs = Table(
     Column("kind", Identifier, nullable=False),
     Column("transport", Identifier, nullable=False),
     Column("memory", Boolean, nullable=False),
+    Column("replaces", Identifier),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),
