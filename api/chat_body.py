@@ -37,6 +37,7 @@ class ChatBody:
     assistant: str | None
     has_attachments: bool
     history: tuple[JsonObject, ...]
+    by_sdk: bool = False  # in a form of the AI SDK's
     request_key: str | None = None  # the caller's own name for the request
     message_id: str | None = None  # the client's, where it is one that can be kept
     revision: Revision | None = None
@@ -63,6 +64,7 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
         assistant=_name(body.get("assistant")),
         has_attachments=message.has_attachments,
         history=_history(body.get("context")),
+        by_sdk=message.by_sdk,
         request_key=None if run_id else _key(idempotency_key),
         message_id=_message_id(message.id),
         revision=_revision(body, message.by_sdk),

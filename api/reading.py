@@ -19,11 +19,12 @@ from starlette.types import ASGIApp
 from api.callers import Caller
 from api.errors import not_found
 from api.gate import Gate, Grant
+from api.leaving import leaving
 from api.ports import ApiParts
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
 from api.stream import FrameReader, FrameStream, Seats
 from api.tail import tail_start
-from frames.projection import Projection
+from frames.projection import Projection, Sdk
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID
 from records.values import Key
@@ -46,7 +47,8 @@ class Readers:
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
         if "." in name:
-            return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, query)
+            grant = self._gate.by_handle(caller, name, "read")
+            return await self.resume(grant, cursor, projection_of(request, grant.sdk))
         if CONVERSATION_ID.fullmatch(name) is None:
             raise not_found()
         key = Key(owner=caller.owner, conversation_id=name, tenant=self._parts.tenant)
@@ -55,20 +57,21 @@ class Readers:
             return Response(status_code=204)
         grant = Grant(run_id=run.run_id, owner=run.owner, sdk=self._parts.default_sdk)
         # From 0 whatever the cursor: it may be of the conversation's last run, and this is the next one.
-        return await self._resume(grant, BEGINNING, query)
+        return await self.resume(grant, BEGINNING, projection_of(request, grant.sdk), leaves=True)
 
     async def by_run_id(self, request: Request, caller: Caller) -> ASGIApp:
         """The stream of a run id, by resume token."""
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
-        return await self._resume(self._gate.by_token(caller, query.get("runId", ""), "read"), cursor, query)
+        grant = self._gate.by_token(caller, query.get("runId", ""), "read")
+        return await self.resume(grant, cursor, projection_of(request, grant.sdk))
 
-    async def _resume(self, grant: Grant, cursor: Cursor, query: Mapping[str, str]) -> ASGIApp:
+    async def resume(self, grant: Grant, cursor: Cursor, projection: Projection, *, leaves: bool = False) -> ASGIApp:
+        """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there.
+
+        `leaves`: as soon as the run waits for a person, the response ends.
+        """
         self.seats.require_free()
-        return await self.resume(grant, cursor, Projection(parse_sdk(query) or grant.sdk, parse_wire(query)))
-
-    async def resume(self, grant: Grant, cursor: Cursor, projection: Projection) -> ASGIApp:
-        """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there."""
         place, view = await self._gate.locate(grant.run_id)
         start, tail = cursor.index, view.next - 1
         if start < 0:
@@ -79,12 +82,19 @@ class Readers:
             viewer.close()
             return _nothing_more(cursor, start)
         headers = {START_HEADER: str(start), TAIL_HEADER: str(tail)}
-        return self.stream(viewer, projection, headers | self._gate.headers(grant, place, view.mode))
+        headers |= self._gate.headers(grant, place, view.mode)
+        return self.stream(leaving(place, grant.run_id, viewer) if leaves else viewer, projection, headers)
 
     def stream(self, reader: FrameReader, projection: Projection, headers: Mapping[str, str]) -> FrameStream:
         """The response that forwards what this reader gives, and closes it."""
         seconds = self._parts.limits.heartbeat_ms / 1000
         return FrameStream(reader, projection, headers, seats=self.seats, heartbeat_seconds=seconds)
+
+
+def projection_of(request: Request, sdk: Sdk) -> Projection:
+    """What a request wants its frames to be changed to; for a client of `sdk` where it does not say."""
+    query = parse_query(request.scope["query_string"])
+    return Projection(parse_sdk(query, request.headers) or sdk, parse_wire(query))
 
 
 def _nothing_more(cursor: Cursor, end: int) -> Response:

@@ -8,7 +8,7 @@ Rules
  - A slow client holds up its own stream and nothing else: `send` waits for the socket, and nothing is queued for it.
  - `receive` is watched, because the server drops what is sent to a client that left without saying so. A client that left
    ends its stream and never its run.
- - Only `finish` ends a stream cleanly. In every other case (the process drains, the log got lost) the response is left
+ - Only `finish` ends a stream cleanly, and a reader that leaves. In every other case (the process drains, the log got lost) the response is left
    incomplete, and the server then closes the connection without the last chunk: to some clients a clean end without
    `finish` is success, and they would not come back.
 """
@@ -20,6 +20,7 @@ from typing import Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
+from api.leaving import Left
 from api.ports import Meter
 from frames.projection import Projection
 from frames.sse import DONE, HEARTBEAT, OPEN
@@ -108,6 +109,8 @@ class FrameStream:
         try:
             async with while_connected(receive):
                 await self._forward(send)
+        except Left:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (Aborted, TurnkeepError):
             pass  # returned from without an end: the server aborts the connection
         finally:
