@@ -7,7 +7,8 @@ time, and what the client ends with is the stored message. What differs, and may
 - assistant-stream has parts of its own shape: text, thinking, calls with their results, and sources.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -18,12 +19,13 @@ from tests.clients.node import Major, NodeClient
 from tests.clients.python_clients import httpx_sse, turnkeep_client
 from tests.clients.turns import question
 
-Drive = Callable[[list[dict[str, Any]]], Awaitable[list[dict[str, Any]]]]
+Drive = Callable[[list[dict[str, Any]]], Coroutine[Any, Any, list[dict[str, Any]]]]
 Parts = list[dict[str, Any]]
 
 TURNS = ("text", "thinking", "tools", "approval", "denial", "sources", "error", "stop")
 REVISIONS = ("regenerate", "edit")  # what only the SDK's own clients have words for
 STOP_AT = "four"
+DECISIONS = {"approval": {"type": "approve"}, "denial": {"type": "deny", "reason": "Too much."}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +53,18 @@ class Client:
         # Revising needs the names of messages, which WorkflowChatTransport sends where its options tell it to.
         return (*TURNS, *REVISIONS) if self.speaks == "chat" else TURNS
 
+    def conversation(self, turn: str) -> str:
+        """Where it talks: an id belongs to one session, whoever took it first."""
+        return re.sub(r"[^A-Za-z0-9]+", "-", f"{turn} {self.row}")
+
     def scenario(self, turn: str, *, api: str, cookie: str) -> dict[str, Any]:
         """What the client's script is told."""
-        told = {"api": api, "cookie": cookie, "chatId": turn, "sdk": self.sdk}
+        told = {"api": api, "cookie": cookie, "chatId": self.conversation(turn), "sdk": self.sdk}
         if self.speaks == "chat":
-            return {**told, "steps": _steps(turn), **({"workflow": self.workflow} if self.workflow else {})}
-        decide = {"approval": {"type": "approve"}, "denial": {"type": "deny", "reason": "Too much."}}
-        more = {"decide": decide[turn]} if turn in decide else {}
-        return {**told, "text": question(played(turn)), **more, **({"stopAt": STOP_AT} if turn == "stop" else {})}
+            # That transport stays on the line while a run waits, so the decision goes to the run by itself.
+            steps = [_alone(turn)] if self.workflow and turn in DECISIONS else _steps(turn)
+            return {**told, "steps": steps, **({"workflow": self.workflow} if self.workflow else {})}
+        return {**told, **_alone(turn)}
 
     def shown(self, ended: dict[str, Any]) -> Any:
         """The answer that the client ended with."""
@@ -90,6 +96,12 @@ def played(turn: str) -> str:
     return {"denial": "approval", "stop": "long", "regenerate": "text", "edit": "text"}.get(turn, turn)
 
 
+def _alone(turn: str) -> dict[str, Any]:
+    """A turn that is asked, and what is said to its run."""
+    decide = {"decide": DECISIONS[turn]} if turn in DECISIONS else {}
+    return {"do": "send", "text": question(played(turn)), **decide, **({"stopAt": STOP_AT} if turn == "stop" else {})}
+
+
 def _steps(turn: str) -> list[dict[str, Any]]:
     ask: dict[str, Any] = {"do": "send", "text": question(played(turn))}
     short = {"do": "send", "text": question("short")}
@@ -98,14 +110,12 @@ def _steps(turn: str) -> list[dict[str, Any]]:
             return [ask, {"do": "approve", "approved": True}]
         case "denial":
             return [ask, {"do": "approve", "approved": False, "reason": "Too much."}]
-        case "stop":
-            return [{**ask, "stopAt": STOP_AT}]
         case "regenerate":
             return [ask, {"do": "regenerate", "of": 1}, {"do": "regenerate"}]
         case "edit":
             return [short, short, {**ask, "do": "edit", "of": 2}]
         case _:
-            return [ask]
+            return [_alone(turn)]
 
 
 def _content(part: dict[str, Any]) -> dict[str, Any] | None:
@@ -123,7 +133,7 @@ CLIENTS = (
     Client(name="useChat (ai 6.0.326, @ai-sdk/react)", version="3.0.328", drive=NodeClient("chat.mjs", 6), sdk=6, replays=True),
     Client(name="useChat (ai 7.0.173, @ai-sdk/react)", version="4.0.177", drive=NodeClient("chat.mjs", 7), replays=True),
     Client(name="WorkflowChatTransport (@workflow/ai, ai 6)", version="5.0.0", drive=NodeClient("chat.mjs", 6), sdk=6, workflow="@workflow/ai"),
-    Client(name="WorkflowChatTransport (@ai-sdk/workflow, ai 7)", version="2.0.43", drive=NodeClient("chat.mjs", 7), workflow="@ai-sdk/workflow"),
+    Client(name="WorkflowChatTransport (@ai-sdk/workflow, ai 7)", version="2.0.43", drive=NodeClient("chat.mjs", 7), workflow="@ai-sdk/workflow/client"),
     Client(name="eventsource, Node 20", version="4.1.1", drive=NodeClient("eventsource.mjs", 6), speaks="frames"),
     Client(name="eventsource, Node 24", version="5.1.5", drive=NodeClient("eventsource.mjs", 7), speaks="frames"),
     Client(name="assistant-stream", version="0.3.57", drive=NodeClient("assistant_stream.mjs", 7), speaks="content"),

@@ -31,6 +31,7 @@ def write_turns(folder: Path) -> None:
             _call(_text("May I? "), _tool("a", "ask_before_sending", text="Hello.")),
             _call(_text(LONG)),
         ],
+        "silent": [_call(_tool("a", "slow_count", to=1, pause_seconds=5)), _call(_text("Done."))],
         "error": [_call(_text(LONG), failing=True)],
         "long": [_call(_text(LONG * 20))],
         "short": [_call(_text("Short."))],

@@ -162,7 +162,7 @@ async def test_a_repeated_revision_is_one_run_too(house: House) -> None:
 
 
 async def test_a_key_is_for_one_request_of_one_owner(house: House) -> None:
-    """[A12] FR11 FR43"""
+    """[A3] FR11 FR43"""
     client, other = await house.client(), await house.client()
     key = {"idempotency-key": "order-17"}
     mine = await client.post("/api/chat", json={"message": "One?"}, headers=key)

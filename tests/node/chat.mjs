@@ -3,8 +3,7 @@
 //   node --input-type=module - '[{"api", "cookie", "chatId", "steps": [{"do": "send", "text"}, …], "body"?, "workflow"?}, …]' < chat.mjs
 //
 // Prints what each ended with: {"messages", "status", "error", "resumes", "data"}. `workflow` names the package of a
-// WorkflowChatTransport, which comes back by itself; with the default transport we do what a page does: resume, and where there
-// is nothing to resume any more, read the stored messages.
+// WorkflowChatTransport, which comes back by itself; with the default transport we do what a page does, and resume.
 import { Chat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 
@@ -36,9 +35,10 @@ async function transportOf({ api, sdk, chatId, cookie, body, workflow }) {
 const STEPS = {
   send: (chat, { text }) => chat.sendMessage({ text }),
   edit: (chat, { text, of }) => chat.sendMessage({ text, messageId: chat.messages[of].id }),
+  resume: (chat) => chat.resumeStream(),
   regenerate: (chat, { of }) => chat.regenerate(of === undefined ? {} : { messageId: chat.messages[of].id }),
   approve: (chat, { approved, reason }) => {
-    const { approval } = chat.lastMessage.parts.find((part) => part.state === "approval-requested");
+    const { approval } = chat.messages.at(-1).parts.find((part) => part.state === "approval-requested");
     return chat.addToolApprovalResponse({ id: approval.id, approved, reason });
   },
 };
@@ -55,19 +55,31 @@ async function play(scenario) {
     onData: (part) => data.push(part),
     onError: () => {},
   });
-  for (const step of steps) {
-    const done = step.do === "resume" ? chat.resumeStream() : STEPS[step.do](chat, step);
-    if (step.stopAt) {
-      await waitFor(chat, "messages", () => JSON.stringify(chat.messages.at(-1)?.parts ?? []).includes(step.stopAt));
-      const { runId } = data.findLast((part) => part.type === "data-run").data;
-      await fetch(`${api}/${runId}/stop`, { method: "POST", headers: { cookie } });
-    }
-    await done;
+  const parts = () => chat.messages.at(-1)?.parts ?? [];
+  const asked = () => parts().find((part) => part.state === "approval-requested");
+  const tell = (what, body) => {
+    const { runId } = data.findLast((part) => part.type === "data-run").data;
+    return fetch(`${api}/${runId}/${what}`, { method: "POST", headers: { cookie }, body: JSON.stringify(body) });
+  };
+  const settled = async (started) => {
+    await started;
     await waitFor(chat, "status", () => chat.status === "ready" || chat.status === "error");
     while (chat.status === "error" && chat.error instanceof TypeError) {
       resumes += 1;
       await chat.resumeStream();
     }
+  };
+  for (const step of steps) {
+    const done = settled(STEPS[step.do](chat, step));
+    if (step.stopAt) {
+      await waitFor(chat, "messages", () => JSON.stringify(parts()).includes(step.stopAt));
+      await tell("stop", {});
+    }
+    if (step.decide) {
+      await waitFor(chat, "messages", asked);
+      await tell("input", { ...step.decide, approvalId: asked().approval.id });
+    }
+    await done;
   }
   return { messages: chat.messages, status: chat.status, error: chat.error?.message ?? null, resumes, data: data.map((part) => part.type) };
 }
