@@ -2,6 +2,8 @@
 
 Clients of the AI SDK send what a person decided or answered once the response has ended, and not before: held open as others
 are, they would wait for him while he waits for them. How the turn goes on is the response to what they send.
+
+No response ends so before a frame went out: some clients take nothing at all for a reason to ask again at once.
 """
 
 import re
@@ -13,7 +15,7 @@ from frames.viewer import Viewer
 from protocol.errors import StoreUnavailable
 
 LOOK_SECONDS: Final = 0.25  # between two looks at whether a run that has asked somebody has come to rest
-_ASKING: Final = re.compile(rb"^event: (tool-approval-request|data-question)$", re.MULTILINE)
+_ASKING: Final = re.compile(rb"^event: (start-step|tool-approval-request|data-question)$", re.MULTILINE)
 
 
 class Left(Exception):
@@ -26,7 +28,8 @@ class LeavingReader:
     def __init__(self, viewer: Viewer, waits: Callable[[], Awaitable[bool]]) -> None:
         self._viewer = viewer
         self._waits = waits
-        self._asked = False
+        self._asked = False  # somebody was asked, and the next step has not begun
+        self._midway = viewer.index > 0  # perhaps after the frames that asked
 
     @property
     def ended(self) -> bool:
@@ -39,7 +42,10 @@ class LeavingReader:
                 raise Left
             timeout -= LOOK_SECONDS
             chunk = await self._viewer.next(LOOK_SECONDS)
-        self._asked = self._asked or _ASKING.search(chunk or b"") is not None
+        if chunk:
+            told = _ASKING.findall(chunk)
+            self._asked = told[-1] != b"start-step" if told else self._asked or self._midway
+            self._midway = False
         return chunk
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 NODE = Path(__file__).parent / "node"
-SECONDS = 120  # for an installation over a slow line
+SECONDS = 150  # for an installation over a slow line
 _FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund")
 
 

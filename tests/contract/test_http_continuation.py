@@ -1,6 +1,7 @@
 """The AI SDK's continuation: what a person decided, sent as a chat request once the response has ended."""
 
 from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import pytest
 
@@ -85,6 +86,18 @@ async def test_a_client_of_the_sdk_is_let_go_while_the_run_waits(house: House) -
 
     assert (types(first.content)[-1], b"[DONE]" in first.content, waiting) == ("data-question", False, "parked")
     assert pieces(looked.content) == pieces(first.content)
+    assert types(rest.content)[-1] == "finish"
+
+
+async def test_a_client_of_the_sdk_is_let_go_again_where_something_is_still_waited_for(house: House) -> None:
+    """[W9]"""
+    client = await house.client()
+    await client.post("/api/chat", json=in_sdk_form())
+    paid, answered = cast("list[JsonObject]", cast("list[Any]", continued()["messages"])[1]["parts"])[1:]
+    half = await client.post("/api/chat", json=continued(paid))
+    rest = await client.post("/api/chat", json=continued(paid, answered))
+
+    assert (types(half.content)[0], "finish" in types(half.content)) == ("tool-approval-response", False)
     assert types(rest.content)[-1] == "finish"
 
 
