@@ -46,7 +46,7 @@ class Client:
 
     @property
     def cuts(self) -> Sequence[int]:
-        return (4, 6, 8) if self.replays else (4, 1, 2)
+        return (4, 6, 8) if self.replays else (7, 1, 2)
 
     @property
     def turns(self) -> Sequence[str]:
@@ -74,7 +74,7 @@ class Client:
             case "message":
                 return ended["message"]["parts"]
             case "content":
-                return ended["content"]
+                return [part for one in ended["content"] if (part := _shown_content(one)) is not None]
             case "frames":
                 message = Message(id="")
                 for frame in cast("list[Frame]", ended["frames"]):
@@ -84,7 +84,7 @@ class Client:
     def expected(self, stored: Parts, turn: str) -> Any:
         """The stored answer as this client knows it."""
         if self.speaks == "content":
-            return [_content(part) for part in stored if _content(part) is not None]
+            return [part for one in stored if (part := _content(one)) is not None]
         if self.speaks != "chat":
             return stored
         until = -1 if turn == "error" else None
@@ -118,13 +118,23 @@ def _steps(turn: str) -> list[dict[str, Any]]:
             return [_alone(turn)]
 
 
+def _shown_content(part: dict[str, Any]) -> dict[str, Any] | None:
+    match part["type"]:
+        case "text" | "reasoning":
+            return {"type": part["type"], "text": part["text"]}
+        case "tool-call":
+            return {"type": "tool-call", **{name: part.get(name) for name in ("toolName", "args", "result")}}
+        case _:
+            return None
+
+
 def _content(part: dict[str, Any]) -> dict[str, Any] | None:
     match part["type"]:
         case "text" | "reasoning":
             return {"type": part["type"], "text": part["text"]}
         case "dynamic-tool":
             given = {"toolName": part["toolName"], "args": part["input"]}
-            return {"type": "tool-call", **given, "result": part.get("output")}
+            return {"type": "tool-call", **given, "result": part.get("output", part.get("errorText"))}
         case _:
             return None
 

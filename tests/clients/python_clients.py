@@ -35,7 +35,7 @@ async def _by_events(scenario: dict[str, Any]) -> dict[str, Any]:
                     run = f"{api}/{quote(source.response.headers['x-workflow-run-id'])}"
                     async for event in source.aiter_sse():
                         await _take(client, run, scenario, event, frames)
-            except httpx.RemoteProtocolError:
+            except httpx.TransportError:
                 last = {"last-event-id": str(len(frames) - 1)}
                 request = {"method": "GET", "url": f"{run}/stream", "headers": last}
     return {"frames": frames}

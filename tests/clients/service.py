@@ -52,7 +52,7 @@ async def service(folder: Path, valkey: Server, **settings: str) -> AsyncIterato
             "TURNKEEP_STATE_DIR": str(folder),
             "TURNKEEP_DATABASE_URL": database,
             "TURNKEEP_REDIS_URL": f"unix://{valkey.address.path}",
-            "TURNKEEP_REDIS_PREFIX": folder.name.replace("_", "-")[:32],
+            "TURNKEEP_REDIS_PREFIX": folder.name[:32],
             "TURNKEEP_SCRIPTS": str(turns),
             "CHAT_MODEL": "demo",
             "CHAT_DISPATCH": "off",

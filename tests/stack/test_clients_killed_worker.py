@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -53,7 +54,7 @@ async def watched(stack: Stack, client: Client) -> tuple[list[dict[str, Any]], l
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     turns = tmp_path_factory.mktemp("turns")
     write_turns(turns)
     settings = {"TURNKEEP_SCRIPTS": str(turns), "CHAT_MODEL": "demo", "TURNKEEP_START_MS": "5000"}

@@ -17,7 +17,10 @@ from tests.servers import Server
 pytestmark = [pytest.mark.long, pytest.mark.timeout(90)]
 
 # The header that forbids it is not heeded, and the place's setting is turned round.
-GATHERED = {"proxy_buffering off;": "proxy_buffering on; proxy_ignore_headers X-Accel-Buffering;"}
+GATHERED = {
+    "proxy_buffering off;": "proxy_buffering on; proxy_ignore_headers X-Accel-Buffering;"
+    "proxy_buffer_size 64k; proxy_buffers 8 64k;"
+}
 SPOKEN_SECONDS = (len(LONG.split()) - 1) * GAP_MS / 1_000
 # A tenth of the deployment's comments to its timeout, as there; the tool is silent for longer than both.
 IMPATIENT = {"proxy_read_timeout 150s;": "proxy_read_timeout 2s;"}
