@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from api.callers import Caller
 from api.errors import not_found
 from api.gate import Gate, Grant
+from api.leaving import leaving
 from api.ports import ApiParts
 from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire
 from api.stream import FrameReader, FrameStream, Pace, Seats
@@ -35,11 +36,15 @@ TAIL_HEADER: Final = "x-workflow-stream-tail-index"
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
     """How the frames are to look; `sdk` None: as the run's handle says. Read before anything is looked up, like every parameter."""
 
     sdk: Sdk | None
     wire: Wire
+
+    def projection(self, sdk: Sdk) -> Projection:
+        """For a client of `sdk`, unless the request named another."""
+        return Projection(self.sdk or sdk, self.wire)
 
 
 class Readers:
@@ -54,9 +59,10 @@ class Readers:
         """The stream of a handle, or of a conversation's active run."""
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
-        look = _Look(parse_sdk(query), parse_wire(query))
+        look = look_of(request)
         if "." in name:
-            return await self._resume(self._gate.by_handle(caller, name, "read"), cursor, look)
+            grant = self._gate.by_handle(caller, name, "read")
+            return await self.resume(grant, cursor, look.projection(grant.sdk))
         if CONVERSATION_ID.fullmatch(name) is None:
             raise not_found()
         principal = caller.require()
@@ -66,21 +72,22 @@ class Readers:
             return Response(status_code=204)
         grant = self._gate.grant(principal, run.run_id)
         # From 0 whatever the cursor: it may be of the conversation's last run, and this is the next one.
-        return await self._resume(grant, BEGINNING, look)
+        return await self.resume(grant, BEGINNING, look.projection(grant.sdk), leaves=True)
 
     async def by_run_id(self, request: Request, caller: Caller) -> ASGIApp:
         """The stream of a run id, by resume token."""
         query = parse_query(request.scope["query_string"])
         cursor = parse_cursor(query, request.headers) or BEGINNING
-        look = _Look(parse_sdk(query), parse_wire(query))
-        return await self._resume(self._gate.by_token(caller, query.get("runId", ""), "read"), cursor, look)
+        look = look_of(request)
+        grant = self._gate.by_token(caller, query.get("runId", ""), "read")
+        return await self.resume(grant, cursor, look.projection(grant.sdk))
 
-    async def _resume(self, grant: Grant, cursor: Cursor, look: "_Look") -> ASGIApp:
+    async def resume(self, grant: Grant, cursor: Cursor, projection: Projection, *, leaves: bool = False) -> ASGIApp:
+        """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there.
+
+        `leaves`: as soon as the run waits for a person, the response ends.
+        """
         self.seats.require_free()
-        return await self.resume(grant, cursor, Projection(look.sdk or grant.sdk, look.wire))
-
-    async def resume(self, grant: Grant, cursor: Cursor, projection: Projection) -> ASGIApp:
-        """The stream of a run from a cursor on. Raises TurnkeepError where there is nothing to send from there."""
         place, view = await self._gate.locate(grant.run_id)
         start, tail = cursor.index, view.next - 1
         if start < 0:
@@ -91,7 +98,9 @@ class Readers:
             viewer.close()
             return _nothing_more(cursor, start)
         headers = {START_HEADER: str(start), TAIL_HEADER: str(tail)}
-        return self.stream(grant, viewer, projection, headers | self._gate.headers(grant, place, view.mode))
+        headers |= self._gate.headers(grant, place, view.mode)
+        reader = leaving(place, grant.run_id, viewer) if leaves else viewer
+        return self.stream(grant, reader, projection, headers)
 
     def stream(
         self, grant: Grant, reader: FrameReader, projection: Projection, headers: Mapping[str, str]
@@ -103,6 +112,12 @@ class Readers:
             seconds=None if left_ms is None else max(0, left_ms) / 1000,
         )
         return FrameStream(reader, projection, headers, seats=self.seats, pace=pace)
+
+
+def look_of(request: Request) -> Look:
+    """What a request wants its frames to look like. Raises TurnkeepError, `invalid`."""
+    query = parse_query(request.scope["query_string"])
+    return Look(parse_sdk(query, request.headers), parse_wire(query))
 
 
 def _nothing_more(cursor: Cursor, end: int) -> Response:

@@ -8,8 +8,8 @@ Rules
  - A slow client holds up its own stream and nothing else: `send` waits for the socket, and nothing is queued for it.
  - `receive` is watched, because the server drops what is sent to a client that left without saying so. A client that left
    ends its stream and never its run.
- - Only `finish` ends a stream cleanly. In every other case (the process drains, the log got lost, what let the reader in has
-   expired) the response is left
+ - Only `finish` ends a stream cleanly, and a reader that leaves. In every other case (the process drains, the log got lost, what let
+   the reader in has expired) the response is left
    incomplete, and the server then closes the connection without the last chunk: to some clients a clean end without
    `finish` is success, and they would not come back.
 """
@@ -22,6 +22,7 @@ from typing import Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
+from api.leaving import Left
 from api.ports import Meter
 from frames.projection import Projection
 from frames.sse import DONE, HEARTBEAT, OPEN
@@ -118,6 +119,8 @@ class FrameStream:
         try:
             async with while_connected(receive), asyncio.timeout(self._pace.seconds):
                 await self._forward(send)
+        except Left:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (Aborted, TimeoutError, TurnkeepError):
             # Returned from without an end: the server aborts the connection. Why is told to whoever comes back: a key or
             # token that has expired meanwhile is refused by name, and a fresh one goes on at the same index.

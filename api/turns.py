@@ -5,7 +5,8 @@ request again finds the row and goes on from there; and if nobody asks again, th
 """
 
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Final, assert_never
+from uuid import UUID, uuid5
 
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
@@ -18,7 +19,9 @@ from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TooMany, TurnBegin
+from records.values import Begun, Busy, Key, Known, NotFound, Question, Reused, Run, Span, Stale, TooMany, TurnBegin
+
+_KEYS: Final = UUID("6d8f0a4e-5c1b-5f0e-9b57-2f3c9f1f7a10")  # the space of run ids that stand for a caller's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +65,20 @@ class Turns:
         beginning = await self._parts.records.begin(self._begin(request, body, assistant))
         grant = self._gate.grant(principal, request.run_id, sdk)
         match beginning:
-            case Begun(sequence):
+            case Begun(sequence, question):
                 history = body.history if sequence == FIRST_SEQUENCE else ()  # what is stored wins
                 request = request.model_copy(update={"sequence": sequence, "stateless_history": history})
-                return await self._execute(grant, request)
+                return await self._execute(grant, request if question is None else _asking(request, question))
             case Known(run):
-                return await self._again(grant, request, run)
-            case Reused():
-                raise TurnkeepError("conflict", "This run id belongs to another message.")
+                return await self._again(replace(grant, run_id=run.run_id), request, run)
             case Busy(run_id):
                 raise self._busy(replace(grant, run_id=run_id))
             case TooMany():
                 raise TurnkeepError("rate_limited", "Too many of your turns are under way.")
+            case Stale(head):
+                raise TurnkeepError("conflict", "The conversation has gone on.", details={"head": head})
+            case Reused():
+                raise TurnkeepError("conflict", "This run id or key belongs to another request.")
             case NotFound():
                 raise not_found()
         assert_never(beginning)
@@ -93,13 +98,13 @@ class Turns:
         return assistant
 
     def _request(self, principal: Principal, body: ChatBody, assistant: Assistant) -> TurnRequest:
-        run_id = body.run_id or self._parts.new_id()
+        run_id = body.run_id or _named(principal, body.request_key) or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
             conversation_id=body.conversation_id or session_thread(principal.owner),
             message_id=f"msg_{plain}",
-            user_message_id=f"usr_{plain}",
+            user_message_id=body.message_id or f"usr_{plain}",
             owner=principal.owner,
             tenant=principal.tenant,
             tier=principal.tier,
@@ -121,6 +126,10 @@ class Turns:
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
             most_active=self._parts.quota.active,
+            by_key=body.request_key is not None,
+            by_client=body.message_id is not None,
+            revision=body.revision,
+            expected_head=body.expected_head,
         )
 
     def _busy(self, active: Grant) -> TurnkeepError:
@@ -157,8 +166,7 @@ class Turns:
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.
-            of_run = {"sequence": run.sequence, "conversation_id": run.conversation_id, "assistant": run.assistant}
-            request = request.model_copy(update=of_run)
+            request = await self._as_stored(request, run)
             await self._parts.primary.store.open(run.run_id, request.model_dump_json().encode())
             await self._parts.dispatch.start(request)
         if run.ended_ms is not None and await self._gate.find(run.run_id) is None:
@@ -166,3 +174,25 @@ class Turns:
         place, view = await self._gate.locate(run.run_id)
         conversation_id = run.conversation_id
         return OpenTurn(grant=grant, place=place, conversation_id=conversation_id, known=True, transport=view.mode)
+
+    async def _as_stored(self, request: TurnRequest, run: Run) -> TurnRequest:
+        """The request that began this run, whatever the one at hand says."""
+        of_run = {
+            name: getattr(run, name)
+            for name in ("run_id", "sequence", "conversation_id", "assistant", "message_id", "user_message_id")
+        }
+        key = Key(owner=run.owner, conversation_id=run.conversation_id, tenant=run.tenant)
+        stored = await self._parts.records.messages(key, Span(limit=1, past=run.sequence - 1))
+        request = request.model_copy(update=of_run)
+        return _asking(request, Question(id=stored[0].id, parts=stored[0].parts)) if stored else request
+
+
+def _asking(request: TurnRequest, question: Question) -> TurnRequest:
+    """The request with a question as it was stored."""
+    text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
+    return request.model_copy(update={"user_message_id": question.id, "text": text})
+
+
+def _named(principal: Principal, key: str | None) -> str | None:
+    """The id of the run that the caller's own key stands for: nobody else's key comes to the same."""
+    return None if key is None else str(uuid5(_KEYS, f"{principal.tenant}\0{principal.owner}\0{key}"))

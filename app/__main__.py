@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from app.settings import RefusedSettings
+from app.settings_reading import RefusedSettings
 
 COMMANDS: Final = {
     "dev": "start everything on this machine",

@@ -13,7 +13,8 @@ from app.clock import SystemClock
 from app.metrics import Metrics
 from app.models import reached
 from app.observe import CountedRunner, RunObserver, nobody
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel

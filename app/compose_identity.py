@@ -10,7 +10,8 @@ from limits import RateLimitItem, parse
 from api.jwks import KeySet, Source
 from api.ports import Admitted, Quota
 from api.web_tokens import WebTokens
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from protocol.clock import Clock
 
 FETCH_SECONDS: Final = 3.0

@@ -1,17 +1,11 @@
 """Settings: a frozen value, read once from the environment by this file and no other.
 
-A number out of range and a word that is not among the allowed ones fall to the default and leave a note, which is logged at
-start: a slip gives a working service. A switch that is none, an address of the wrong form and a weak secret refuse to start.
 The table in docs/operations.md is `app.settings_table` of this class.
 """
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
-from typing import Any, Literal, Self
-
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
-from pydantic import ValidatorFunctionWrapHandler as Check
+from typing import Literal
 
 from app.settings_fields import (
     RATE,
@@ -22,27 +16,20 @@ from app.settings_fields import (
     Secret,
     Switch,
     field,
-    mark,
     number,
     secret,
     text,
     word,
 )
+from app.settings_reading import ReadSettings
 
 MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
 
-_OUR_NAMES = ("CHAT_", "MODEL_BUDGET_", "TURNKEEP_")
 _DAYS_IN_A_MONTH = 30
 
 
-class RefusedSettings(Exception):
-    """The process must not start with this environment. One line for each reason; no value is among them."""
-
-
-class Settings(BaseModel):
+class Settings(ReadSettings):
     """What a deployment may choose. Times are in the unit that the name says."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
 
     environment: Literal["development", "production"] = word(
         "CHAT_ENV", "development", "`production` runs no turn durably until the switch is set"
@@ -216,48 +203,6 @@ class Settings(BaseModel):
         "TURNKEEP_WORKER_METRICS_PORT", 0, "port of a worker's `/metrics`; 0 serves none", (0, 65_535)
     )
 
-    _notes: tuple[str, ...] = PrivateAttr(())
-
-    def model_post_init(self, context: Any) -> None:
-        self._notes = tuple(context["notes"]) if context else ()
-
-    @field_validator("*", mode="wrap")
-    @classmethod
-    def _fall_to_default(cls, value: object, check: Check, info: ValidationInfo) -> object:
-        try:
-            return check(value)
-        except ValidationError:
-            setting = cls.model_fields[info.field_name or ""]
-            if not mark(setting, "lenient"):
-                raise
-            note = f"{setting.validation_alias} is out of range and counts as unset"
-            (info.context or {"notes": []})["notes"].append(note)
-            return setting.default
-
-    @classmethod
-    def read(cls, environment: Mapping[str, str]) -> Self:
-        """Make settings of an environment.
-
-        Raises:
-            RefusedSettings: where a value must not be guessed.
-        """
-        notes = _misspelt(environment, cls.names())
-        try:
-            return cls.model_validate(dict(environment), context={"notes": notes})
-        except ValidationError as error:
-            # Written by hand: pydantic's own message quotes the value, which may be a secret.
-            raise RefusedSettings("\n".join(_reason(one["loc"], one["msg"]) for one in error.errors())) from None
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """The variables that are read, in the order of the table."""
-        return tuple(str(one.validation_alias) for one in cls.model_fields.values() if one.validation_alias)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was put right while reading, to be logged as warnings."""
-        return self._notes
-
     @property
     def signing_secrets(self) -> tuple[str, ...]:
         """What signs handles, tokens and cookies, newest first; empty where nothing can be resumed."""
@@ -293,14 +238,3 @@ def read_settings(beneath: Mapping[str, str] | None = None) -> Settings:
 def environment_with(extra: Mapping[str, str]) -> dict[str, str]:
     """Our environment with additions, for a child process."""
     return {**os.environ, **extra}
-
-
-def _misspelt(environment: Mapping[str, str], known: tuple[str, ...]) -> list[str]:
-    """A switch under a wrong name would silently stay as it was: say which name was probably meant."""
-    strangers = sorted(name for name in environment if name.startswith(_OUR_NAMES) and name not in known)
-    meant = ((name, get_close_matches(name, known, n=1, cutoff=0.8)) for name in strangers)
-    return [f"{name} is not a setting; {matches[0]} is" for name, matches in meant if matches]
-
-
-def _reason(location: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(str(piece) for piece in location)}: {message.removeprefix('Value error, ')}"

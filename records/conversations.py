@@ -48,7 +48,11 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
     if find(connection, key) is None:
         return None
     sequence = messages.c.sequence
-    query = select(messages).where(messages.c.tenant == key.tenant, messages.c.conversation_id == key.conversation_id)
+    query = select(messages).where(
+        messages.c.tenant == key.tenant,
+        messages.c.conversation_id == key.conversation_id,
+        messages.c.superseded_by.is_(None),
+    )
     if span.past is not None:
         query = query.where(sequence > span.past if span.order == "asc" else sequence < span.past)
     query = query.order_by(sequence if span.order == "asc" else sequence.desc()).limit(span.limit)

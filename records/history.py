@@ -17,6 +17,7 @@ def window(
         messages.c.tenant == tenant,
         messages.c.conversation_id == conversation_id,
         messages.c.sequence < before_sequence,
+        messages.c.superseded_by.is_(None),
     )
     columns = (messages.c.sequence, messages.c.role, messages.c.parts, messages.c.provider)
     query = select(*columns).join(conversations).where(*earlier, conversations.c.deleted_ms.is_(None))

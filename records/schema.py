@@ -44,6 +44,7 @@ messages = Table(
     Column("suggested", Document),
     Column("created_ms", BigInteger, nullable=False),
     Column("cost_micro_usd", BigInteger, nullable=False, server_default="0"),
+    Column("superseded_by", Identifier),  # the run whose turn stands in its place
     ForeignKeyConstraint(
         ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
@@ -64,6 +65,7 @@ runs = Table(
     Column("kind", Identifier, nullable=False),
     Column("transport", Identifier, nullable=False),
     Column("memory", Boolean, nullable=False),
+    Column("replaces", Identifier),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),

@@ -9,7 +9,8 @@ from api.identity import PERSON, Principal
 from api.keys import principal_of_key
 from app.commands import keys
 from app.compose_identity import FETCH_BYTES, admitted, quota, source
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 from records.records import Records
