@@ -97,7 +97,9 @@ async def test_stop_ends_the_turn_and_the_next_one_is_answered(person: Page) -> 
     assert "These are prepared words of the demo model." in await settled(person)
 
 
-@pytest.mark.parametrize(("word", "state"), [("Approve", "Done"), pytest.param("Deny", "Declined", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("word", "state"), [("Approve", "Done"), pytest.param("Deny", "Declined", marks=pytest.mark.long)]
+)
 async def test_a_run_that_waits_goes_on_by_a_click(person: Page, word: str, state: str) -> None:
     """[W1] [W7]: nobody executes it meanwhile."""
     await ask(person, ASK_FIRST)
