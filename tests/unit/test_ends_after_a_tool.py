@@ -30,7 +30,7 @@ def word(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-ENDS = {
+ENDS: dict[str, tuple[JsonObject, ...]] = {
     "refused": ({"type": "stop", "reason": "refusal"},),
     "refused in mid-text": (word("I must"), {"type": "stop", "reason": "refusal"}),
     "failed": ({"type": "error", "kind": "upstream"},),
