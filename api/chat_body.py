@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, cast
 
-from api.bodies import storable
+from assistants.definition import NAME
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID, RUN_ID
 from protocol.json import Json, JsonObject
@@ -24,7 +24,6 @@ from records.values import Revision
 HISTORY_ENTRIES: Final = 100
 KEY_CHARACTERS: Final = 255
 _MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
-_ASSISTANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
         TurnkeepError: `invalid`.
     """
     message = _user_message(body)
-    text = storable(message.text).strip()
+    text = message.text.strip()
     if not text:
         raise TurnkeepError("invalid", "The message is empty.")
     if len(text) > max_characters:
@@ -151,7 +150,7 @@ def _revision(body: JsonObject, by_sdk: bool) -> Revision | None:
 def _name(value: Json) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or _ASSISTANT.fullmatch(value) is None:
+    if not isinstance(value, str) or NAME.fullmatch(value) is None:
         raise TurnkeepError("invalid", "There is no such assistant.")
     return value
 
@@ -169,4 +168,4 @@ def _history_entry(entry: Json) -> JsonObject:
     role, content = (entry.get("role"), entry.get("content")) if isinstance(entry, dict) else (None, None)
     if role not in ("user", "assistant") or not isinstance(content, str) or not content.strip():
         raise TurnkeepError("invalid", "A message of the history has a role, user or assistant, and a text.")
-    return {"role": role, "content": storable(content)}
+    return {"role": role, "content": content}

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
-from api.bodies import parse_object, read_body, storable
+from api.bodies import parse_object, read_body
 from api.callers import principal_of
 from api.errors import json_response, not_found
 from api.ports import ApiParts
@@ -43,7 +43,7 @@ def conversation_routes(parts: ApiParts) -> APIRouter:
         body = await read_body(request.receive, parts.limits.body_bytes)
         new = _new(parse_object(body, parts.limits.body_depth))
         wanted = key(request, new.id or f"c-{parts.new_id()}")
-        created = await records.create(wanted, storable(new.title), parts.clock.now_ms())
+        created = await records.create(wanted, new.title, parts.clock.now_ms())
         conversation = await records.conversation(wanted)
         if conversation is None:
             raise not_found()  # somebody else's, or deleted: as where it is read

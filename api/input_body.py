@@ -14,7 +14,6 @@ from typing import Final, cast
 
 from pydantic import ValidationError
 
-from api.bodies import storable
 from protocol.errors import TurnkeepError
 from protocol.json import Json, JsonObject
 from protocol.turn import TurnInput
@@ -95,7 +94,7 @@ def _said(part: JsonObject, max_characters: int) -> TurnInput | None:
             return _bounded({"id": _decision(name), "type": kind, "target": name, "text": text})
         case "output-available" if not isinstance(approval, dict):
             # Outputs that the server gave itself are among them: no such call waits, so nothing comes of those.
-            value = _storable(part.get("output"))
+            value = part.get("output")
             return _bounded({"id": _decision(name), "type": "answer", "target": name, "value": value})
         case _:
             return None
@@ -129,22 +128,10 @@ def _text(value: Json, max_characters: int) -> str:
         return ""
     if not isinstance(value, str):
         raise TurnkeepError("invalid", "The text is not text.")
-    text = storable(value).strip()
+    text = value.strip()
     if len(text) > max_characters:
         raise TurnkeepError("invalid", f"The text may have at most {max_characters} characters.")
     return text
-
-
-def _storable(value: Json) -> Json:
-    match value:
-        case str():
-            return storable(value)
-        case list():
-            return [_storable(item) for item in value]
-        case dict():
-            return {storable(key): _storable(item) for key, item in value.items()}
-        case _:
-            return value
 
 
 def _decision(target: str) -> str:

@@ -1,12 +1,14 @@
 """JSON as a model writes it and as a browser can read it.
 
 A model's tool input may hold any number; a browser's are doubles. The tool gets the exact digits, the reader gets integers
-beyond 2^53 as strings, and what is no finite number is refused instead of guessed (FR41, FR42).
+beyond 2^53 as strings, and what is no finite number is refused instead of guessed (FR41, FR42). Text in it follows engine/text.py.
 """
 
 import json
 import math
+from typing import cast
 
+from engine.text import whole_json
 from protocol.json import Json, JsonObject
 
 SAFE_INTEGER = 2**53 - 1  # the largest integer a double holds exactly (ECMA-262, Number.MAX_SAFE_INTEGER)
@@ -14,23 +16,22 @@ MAX_DIGITS = 4_300  # CPython's own limit for int(text); a longer number is nobo
 
 
 class UnreadableInput(ValueError):
-    """A tool's input is not a JSON object that can be read. The message is for the model."""
+    """The input is not a JSON object that can be read. The message is for who wrote it."""
 
 
 def parse_input(text: str) -> JsonObject:
-    """The input of a call from its JSON text. Empty text is an empty object; of a repeated key the last one counts."""
+    """A JSON object from its text. Empty text is an empty object; of a repeated key the last one counts."""
     if not text.strip():
         return {}
     try:
         value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_constant)
+        if not isinstance(value, dict):
+            raise UnreadableInput("the input is not a JSON object")
+        return cast("JsonObject", whole_json(value))
     except RecursionError:
         raise UnreadableInput("the input is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise UnreadableInput(f"the input is not JSON: {error.msg} at character {error.pos}") from None
-    if not isinstance(value, dict):
-        raise UnreadableInput("the input is not a JSON object")
-    _refuse_halves(value)
-    return value
 
 
 def for_browser(value: Json) -> Json:
@@ -46,14 +47,6 @@ def for_browser(value: Json) -> Json:
             return {key: for_browser(item) for key, item in value.items()}
         case _:
             return value
-
-
-def _refuse_halves(value: JsonObject) -> None:
-    """Half of a surrogate pair is no character: neither a file nor a database takes it."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise UnreadableInput("a text in the input holds half of a surrogate pair") from None
 
 
 def _integer(digits: str) -> int:

@@ -11,7 +11,7 @@ from engine.calls import ask
 from engine.failing import with_less
 from engine.fold import fold
 from engine.settle import said, settle
-from engine.text import joined, whole_json
+from engine.text import joined, paired, whole, whole_json
 from engine.values import Advance, OpenStep, StreamedCall, Turn
 from protocol.checkpoint import Outcome
 from protocol.frames import Frame, PartEnd, ToolInputStart, data
@@ -184,8 +184,7 @@ def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
 
 
 def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
-    content = tuple(cast("JsonObject", whole_json(block)) for block in stop.content)
-    stop = replace(stop, content=content)
+    stop = replace(stop, content=tuple(_kept(block) for block in stop.content))
     step, more = _backfill(step, stop)
     step, ended = _end_part(step, None)
     goes_on = stop.reason == "pause_turn" or (stop.reason == "tool_use" and bool(step.calls))
@@ -197,6 +196,12 @@ def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     state = turn.state.model_copy(update={"usage": usage, "model": asked, "container": stop.container})
     follow = _follow(replace(emitted.turn, state=state), step, stop)
     return replace(follow, frames=(*emitted.frames, *follow.frames))
+
+
+def _kept(block: JsonObject) -> JsonObject:
+    """A block as the history keeps it: fit to be kept, where the provider has not signed it (it refuses altered ones)."""
+    signed = "signature" in block or block.get("type") == "redacted_thinking"
+    return cast("JsonObject", whole_json(block, paired if signed else whole))
 
 
 def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:

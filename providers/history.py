@@ -3,10 +3,9 @@
 History has the shape of `protocol/model.py`. Nothing here changes a message; nothing here knows a provider.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from engine.numbers import parse_input
+from engine.numbers import UnreadableInput, parse_input
 from protocol.json import JsonObject
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -89,8 +88,6 @@ def tool_input(fragments: Iterable[str]) -> JsonObject:
     Who runs the tool reads the fragments too, and tells the model what was wrong with them.
     """
     try:
-        value = parse_input("".join(fragments))
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is readable JSON, but not UTF-8
-    except ValueError:
+        return parse_input("".join(fragments))
+    except UnreadableInput:
         return {}
-    return value

@@ -1,9 +1,9 @@
 """The column types: what text a database takes, decided once for every column and for both databases.
 
-PostgreSQL refuses U+0000 and lone surrogates in text, SQLite refuses lone surrogates. So:
+PostgreSQL refuses U+0000 and lone surrogates in text, SQLite refuses lone surrogates. The rule of engine/text.py covers both:
 
-- `Identifier` (ids, owners, tenants) refuses both with `invalid`. Replacing would make two different owners equal.
-- `Label` (titles, names of models) replaces each with U+FFFD: a label that changed a little is better than a lost answer.
+- `Identifier` (ids, owners, tenants) refuses what that rule would change, with `invalid`: two owners must not become equal.
+- `Label` (titles, names of models) is changed by it: a label that changed a little is better than a lost answer.
 - `Document` is JSON as ASCII text, in which every Python string survives. (Two surrogates that spell a character come
   back as that character, here as in the frames: JSON cannot tell them apart.)
 
@@ -11,16 +11,14 @@ The rules hold for what is written and for what is looked up, because both pass 
 """
 
 import json
-import re
 from typing import Any
 
 from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from engine.text import whole
 from protocol.errors import TurnkeepError
 from protocol.json import Json
-
-REFUSED = re.compile("[\x00\ud800-\udfff]")
 
 
 class Identifier(TypeDecorator[str]):
@@ -30,7 +28,7 @@ class Identifier(TypeDecorator[str]):
     cache_ok: bool | None = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is not None and REFUSED.search(value):
+        if value is not None and whole(value) != value:
             raise TurnkeepError("invalid", "An id contains a character that no id has.")
         return value
 
@@ -42,7 +40,7 @@ class Label(TypeDecorator[str]):
     cache_ok: bool | None = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return None if value is None else REFUSED.sub("\ufffd", value)
+        return None if value is None else whole(value)
 
 
 class Document(TypeDecorator[Json]):

@@ -7,17 +7,19 @@ made at all (a crash before, a stop) is decided by who calls this.
 
 import asyncio
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from engine.numbers import for_browser
+from engine.shorten import MAX_BYTES, shortened, size, written
+from engine.text import whole
 from protocol.checkpoint import ToolCall, ToolResult
 from protocol.json import Json, JsonObject
 from tools.declare import Artifact, Call, Tool
-from tools.output import NotJson, capped, clean, to_json, written
+from tools.output import NotJson, capped, to_json
 
 MAX_ERROR_BYTES = 2_048  # of an error's text: enough to act on, too little to bury the conversation
 MAX_ARTIFACTS = 20  # of one call
@@ -30,10 +32,25 @@ _SECRET = re.compile(
 _KEY = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}")
 
 
-async def execute(tools: Mapping[str, Tool], asked: ToolCall, call: Call) -> ToolResult:
+Keep = Callable[[str, Json, int], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    value: Json
+    artifacts: tuple[JsonObject, ...]
+
+
+async def not_kept(_call: str, _output: Json, _size: int) -> bool:
+    """Nothing is kept beside the frames."""
+    return False
+
+
+async def execute(tools: Mapping[str, Tool], asked: ToolCall, call: Call, keep: Keep = not_kept) -> ToolResult:
     """The result of a call that the model asked for. Never raises but CancelledError.
 
-    `tools` is by name. `call` is what the tool learns of the run; its `progress` gets JSON that a frame can hold.
+    `tools` is by name. `call` is what the tool learns of the run; its `progress` gets JSON that a frame can hold. `keep` gets the id
+    of the call, and the whole of an output that no frame can hold, and says whether a reader will find it.
     """
     if asked.error:
         return _failed(asked, asked.error)
@@ -46,19 +63,24 @@ async def execute(tools: Mapping[str, Tool], asked: ToolCall, call: Call) -> Too
     except ValidationError as error:
         return _failed(asked, f"The input was not accepted: {_complaints(error)}.")
     named = {name: getattr(arguments, name) for name in tool.arguments.model_fields}
-    return await _outcome(tool, asked, call, named)
+    given = await _outcome(tool, asked, call, named)
+    return given if isinstance(given, ToolResult) else await _result(asked, given, keep)
 
 
-async def _outcome(tool: Tool, asked: ToolCall, call: Call, arguments: dict[str, Any]) -> ToolResult:
+async def _outcome(tool: Tool, asked: ToolCall, call: Call, arguments: dict[str, Any]) -> ToolResult | _Given:
+    """What the tool gave, as JSON, or how it failed."""
     presented: list[Artifact] = []
-    own = replace(call, progress=lambda value: call.progress(_shown(to_json(value))), present=presented.append)
+    own = replace(
+        call,
+        progress=lambda value: call.progress(shortened(for_browser(to_json(value)))),
+        present=presented.append,
+    )
     limit = asyncio.timeout(tool.timeout_seconds)
     try:
         async with limit:
             value = await tool.function(*((own,) if tool.takes_call else ()), **arguments)
-        result = to_json(value)
         artifacts = tuple(_presented(asked, number, one) for number, one in enumerate(presented[:MAX_ARTIFACTS]))
-        return ToolResult(ordinal=asked.ordinal, text=_text(result), output=_shown(result), artifacts=artifacts)
+        return _Given(to_json(value), artifacts)
     except NotJson as error:
         return _failed(asked, f"The tool's result cannot be used: {error}.")
     except asyncio.CancelledError:
@@ -74,7 +96,7 @@ async def _outcome(tool: Tool, asked: ToolCall, call: Call, arguments: dict[str,
 
 
 def _failed(asked: ToolCall, text: str) -> ToolResult:
-    return ToolResult(ordinal=asked.ordinal, text=capped(clean(text), MAX_ERROR_BYTES), error=True)
+    return ToolResult(ordinal=asked.ordinal, text=capped(whole(text), MAX_ERROR_BYTES), error=True)
 
 
 def _presented(asked: ToolCall, number: int, artifact: Artifact) -> JsonObject:
@@ -84,21 +106,23 @@ def _presented(asked: ToolCall, number: int, artifact: Artifact) -> JsonObject:
         "mediaType": artifact.media_type,
         "url": artifact.url,
     }
-    shown: JsonObject = {"id": clean(artifact.id) or f"{asked.id}.{number}", "kind": clean(artifact.kind)}
-    shown |= {key: capped(clean(text), MAX_ERROR_BYTES) for key, text in texts.items() if text}
-    return shown if artifact.content is None else {**shown, "content": _shown(to_json(artifact.content))}
+    shown: JsonObject = {"id": whole(artifact.id) or f"{asked.id}.{number}", "kind": whole(artifact.kind)}
+    shown |= {key: capped(whole(text), MAX_ERROR_BYTES) for key, text in texts.items() if text}
+    return shown if artifact.content is None else {**shown, "content": shortened(for_browser(to_json(artifact.content)))}
 
 
 def _text(value: Json) -> str:
     return "" if value is None else capped(written(value))
 
 
-def _shown(value: Json) -> Json:
-    """The value for the reader: itself where it fits, else the beginning of its text."""
-    readable = for_browser(value)
-    text = written(readable)
-    cut = capped(text)
-    return readable if cut == text else cut
+async def _result(asked: ToolCall, given: _Given, keep: Keep) -> ToolResult:
+    """What a call gave: for the model as text, for the reader as it is, or its beginning and where the whole is."""
+    output = for_browser(given.value)
+    reference = ""
+    if (large := size(output)) > MAX_BYTES and await keep(asked.id, output, large):
+        reference = asked.id
+    shown = shortened(output, reference)
+    return ToolResult(ordinal=asked.ordinal, text=_text(given.value), output=shown, artifacts=given.artifacts)
 
 
 def _complaints(error: ValidationError) -> str:

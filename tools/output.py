@@ -2,8 +2,7 @@
 
 One documented rule for each kind of value, so that nothing a tool returns can break a frame or a checkpoint (FR41, FR42):
 
-    None, bool, int, str      as they are; an int of more than 4,300 digits is refused; control characters but tab and line
-                              ends, and halves of surrogate pairs, become U+FFFD: some stores and parsers refuse them
+    None, bool, int, str      as they are, text by the rule of engine/text.py; an int of more than 4,300 digits is refused
     float, Decimal            NaN and the infinities become null; a Decimal becomes a string, which keeps its digits
     datetime, date, time      ISO 8601; a timedelta its seconds
     bytes                     base64
@@ -19,7 +18,6 @@ import base64
 import dataclasses
 import json
 import math
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
@@ -32,24 +30,19 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from engine.numbers import MAX_DIGITS
+from engine.shorten import MAX_BYTES, written
+from engine.text import whole
 from protocol.json import Json
 
-MAX_BYTES = 65_536  # of a result; escaped for a frame it at most triples and stays below a frame's 256 KB
 MAX_DEPTH = 64
 CIRCULAR = "[circular]"
 TOO_DEEP = "[too deep]"
 
 _MAX_BITS = int(MAX_DIGITS * math.log2(10))
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class NotJson(TypeError):
     """A value that no rule makes JSON of."""
-
-
-def clean(text: str) -> str:
-    """The text without what JSON readers and databases choke on."""
-    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def capped(text: str, limit: int = MAX_BYTES) -> str:
@@ -59,11 +52,6 @@ def capped(text: str, limit: int = MAX_BYTES) -> str:
         return text
     marker = f"\n[cut here: {len(encoded):,} bytes in all]"
     return encoded[: limit - len(marker)].decode(errors="ignore") + marker
-
-
-def written(value: Json) -> str:
-    """The text of a value for the model: a string as it is, everything else as JSON with exact digits."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def to_json(value: object) -> Json:
@@ -116,14 +104,14 @@ Rule = Callable[[Any, tuple[int, ...]], Json]
 _RULES: tuple[tuple[Any, Rule], ...] = (
     (Enum, lambda value, inside: _convert(value.value, inside)),
     ((bool, type(None)), lambda value, _: value),
-    (str, lambda value, _: clean(str(value))),
+    (str, lambda value, _: whole(str(value))),
     (int, _integer),
     (float, lambda value, _: float(value) if math.isfinite(value) else None),
     (Decimal, lambda value, _: str(value) if value.is_finite() else None),
     ((datetime, date, time), lambda value, _: value.isoformat()),
     (timedelta, lambda value, _: value.total_seconds()),
     ((bytes, bytearray, memoryview), lambda value, _: base64.b64encode(value).decode()),
-    ((UUID, PurePath), lambda value, _: clean(str(value))),
+    ((UUID, PurePath), lambda value, _: whole(str(value))),
     ((set, frozenset), _set),
     ((list, tuple, deque), _list),
     (Mapping, lambda value, inside: _object(value.items(), inside)),

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tools.output import CIRCULAR, MAX_BYTES, TOO_DEEP, NotJson, capped, clean, to_json, written
+from engine.text import whole
+from tools.output import CIRCULAR, MAX_BYTES, TOO_DEEP, NotJson, capped, to_json, written
 
 
 class Colour(Enum):
@@ -152,4 +153,4 @@ def test_a_cut_is_visible_within_the_limit_and_between_characters(text: str, lim
 def test_a_capped_text_fits_a_frame_whatever_its_characters() -> None:
     """FR48: escaped, a result at most triples, and a frame holds 256 KB."""
     for character in ('"', "\\", "\n", "é", "你", "🌍", "\x7f"):
-        assert len(json.dumps(capped(clean(character * 100_000)))) <= 3 * MAX_BYTES
+        assert len(json.dumps(capped(whole(character * 100_000)))) <= 3 * MAX_BYTES

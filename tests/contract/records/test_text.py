@@ -12,7 +12,7 @@ from records.values import Key, Settlement, Span, TurnBegin
 from tests.contract.records.values import ANA, turn
 
 HOSTILE = "a\x00b\x1f\x7f\x85\ufeff\ufffe\uffff\u2028\udc00\udfff\ud800 \\u0000 \U0001f600é"
-REFUSED = "\x00\udc00\udfff\ud800"
+REFUSED = "\x00\x1f\x7f\udc00\udfff\ud800"
 AS_LABEL = "".join("\ufffd" if character in REFUSED else character for character in HOSTILE)
 STORABLE_ID = "".join(character for character in HOSTILE if character not in REFUSED)
 
@@ -56,7 +56,7 @@ IDS: dict[str, Callable[[str], TurnBegin]] = {
 
 
 @pytest.mark.parametrize("field", IDS)
-@pytest.mark.parametrize("text", ["a\x00", "\ud800"], ids=["NUL", "lone surrogate"])
+@pytest.mark.parametrize("text", ["a\x00", "\ud800", "a\x9b"], ids=["NUL", "lone surrogate", "control"])
 async def test_an_id_no_database_takes_is_refused(records: Records, field: str, text: str) -> None:
     """FR38: refused, not replaced: two owners must never become one (LAW-P5)."""
     with pytest.raises(TurnkeepError) as refused:
