@@ -9,6 +9,7 @@ from api.gate import Gate
 from api.ports import ApiParts
 from api.run_view import of_log, of_row
 from api.stopping import stop_run
+from protocol.ids import CALL_ID
 from protocol.json import JsonObject
 
 
@@ -39,5 +40,14 @@ def run_routes(parts: ApiParts, gate: Gate) -> APIRouter:
         place, view = found
         known = of_log(row, view, await place.store.ledger(grant.run_id)) | cost
         return json_response(known, headers=gate.headers(grant, place, view.mode or row.transport))
+
+    @routes.get("/api/runs/{run}/outputs/{call}")
+    async def output(request: Request, run: str, call: str) -> Response:
+        """The whole output of a tool call that its frame holds only the beginning of."""
+        grant = await gate.run(caller_of(request), run, "read")
+        found = await parts.records.output(grant.run_id, call) if CALL_ID.fullmatch(call) else None
+        if found is None:
+            raise not_found()
+        return json_response(found[0])
 
     return routes

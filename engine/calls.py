@@ -10,6 +10,7 @@ from engine.decision import awaits, request
 from engine.fold import folded
 from engine.numbers import UnreadableInput, for_browser, parse_input
 from engine.settle import output_frames, result_message
+from engine.shorten import shortened
 from engine.values import Advance, OpenStep, Park, Plan, RunTools, StreamedCall, Turn
 from protocol.checkpoint import LedgerEntry, ToolCall, ToolResult
 from protocol.frames import Frame
@@ -32,7 +33,7 @@ def ask(turn: Turn, step: OpenStep, content: tuple[JsonObject, ...]) -> Advance:
             "type": "tool-input-available",
             "toolCallId": call.id,
             "toolName": call.name,
-            "input": for_browser(call.input),
+            "input": shortened(for_browser(call.input)),
             "dynamic": True,
         }
         for call in calls

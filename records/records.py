@@ -11,9 +11,9 @@ from typing import Self
 from sqlalchemy.exc import IntegrityError
 
 from protocol.errors import TurnkeepError
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 from protocol.turn import Transport
-from records import conversations, history, keys, migrate, runs, settle, spend, turns
+from records import conversations, history, keys, migrate, outputs, runs, settle, spend, turns
 from records.database import Database
 from records.values import (
     Admission,
@@ -22,6 +22,7 @@ from records.values import (
     Charge,
     Conversation,
     HistoryMessage,
+    KeptOutput,
     Key,
     Place,
     Reservation,
@@ -157,6 +158,17 @@ class Records:
     async def messages(self, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
         """The conversation's messages by sequence. None where there is no such conversation for this owner."""
         return await self._database.read(lambda connection: conversations.messages_of(connection, key, span))
+
+    async def keep_output(self, output: KeptOutput) -> bool:
+        """Keep a tool's output whole. False where it is not kept: the run has too many, or its conversation is gone."""
+        try:
+            return await self._database.write(lambda connection: outputs.keep(connection, output))
+        except IntegrityError:  # the conversation was erased
+            return False
+
+    async def output(self, run_id: str, call_id: str) -> tuple[Json] | None:
+        """A kept output, which may be null. None where there is none. Whose the run is, is for the caller to compare."""
+        return await self._database.read(lambda connection: outputs.find(connection, run_id, call_id))
 
     async def reserve(self, reservation: Reservation, budget_micro_usd: int) -> Admission:
         """Set aside what a model call may cost, if it fits into the day's budget of its pipeline (D1 to D4).

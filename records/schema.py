@@ -1,6 +1,6 @@
 """The tables as queries see them. `migrations/` creates them; a test compares the two.
 
-Times are milliseconds since the epoch. Messages go with their conversation; a run row holds no content and stays: it is
+Times are milliseconds since the epoch. Messages and outputs go with their conversation; a run row holds no content and stays: it is
 the proof that a run id was used (C5). Money is in millionths of a US dollar, and its rows stay, too.
 """
 
@@ -78,6 +78,23 @@ runs = Table(
         postgresql_where=text("finished_ms IS NULL"),
     ),
     Index("runs_by_time", "tenant", "created_ms", "run_id"),
+)
+
+outputs = Table(
+    "outputs",
+    metadata,
+    Column("run_id", Identifier, primary_key=True),
+    Column("call_id", Identifier, primary_key=True),
+    Column("tenant", Identifier, nullable=False),
+    Column("conversation_id", Identifier, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("content", Document, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
+    ),
+    Index("outputs_of_conversation", "tenant", "conversation_id"),
 )
 
 spend = Table(

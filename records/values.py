@@ -194,6 +194,18 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptOutput:
+    """The whole output of one tool call. `attempt` is the executor's: the newest one's stays."""
+
+    run_id: str
+    call_id: str
+    attempt: int
+    bytes: int
+    content: Json
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryMessage:
     """A message as the next turn's prompt needs it.
 

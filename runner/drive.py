@@ -19,7 +19,7 @@ from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
 from protocol.json import Json
 from protocol.turn import SliceResult, TurnRequest
-from runner import mailbox, settlement
+from runner import mailbox, outputs, settlement
 from runner.afterwards import Afterwards
 from runner.asking import Asking
 from runner.collect import observed
@@ -75,7 +75,8 @@ class Drive:
         self._afterwards = Afterwards(parts, brief.request, brief.assistant)
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
-        self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
+        keep = partial(outputs.keep, parts, brief.hold)
+        self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure, keep=keep)
 
     async def go(self, advance: Advance, drain: asyncio.Event) -> SliceResult:
         """Run until the turn ends or hands over. Raises LostClaim or StoreUnavailable."""

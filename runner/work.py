@@ -91,11 +91,15 @@ async def call_model(work: Work, events: AsyncIterator[ModelEvent]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
-    """The tools of a turn. `sure` is awaited before each call: it raises where the run may be somebody else's (C14)."""
+    """The tools of a turn. `sure` is awaited before each call: it raises where the run may be somebody else's (C14).
+
+    `keep` keeps an output, of a call and of so many bytes, that no frame can hold, and says whether it did.
+    """
 
     tools: Mapping[str, Tool]
     request: TurnRequest
     sure: Callable[[], Awaitable[None]]
+    keep: Callable[[str, Json, int], Awaitable[bool]]
 
 
 async def call_tool(work: Work, toolbox: Toolbox, call: ToolCall) -> None:
@@ -117,7 +121,7 @@ async def call_tool(work: Work, toolbox: Toolbox, call: ToolCall) -> None:
     except (LostClaim, StoreUnavailable):
         work.tell(ClaimLost())
         return
-    work.tell(ToolDone(await execute(toolbox.tools, call, context)))
+    work.tell(ToolDone(await execute(toolbox.tools, call, context, toolbox.keep)))
 
 
 async def hold_lease(work: Work, hold: Hold, writer: FrameWriter, renew_ms: int) -> None:

@@ -14,6 +14,7 @@ export class TurnView {
   #meta = element("p", { class: "meta", hidden: "" });
   #views = []; // {part, view, element}, one for each part of the message
   #end = null;
+  #runId = "";
 
   /** `retry` is called with the turn when the person wants another try, `send` with what they say to a running one. */
   constructor(turn, retry, send) {
@@ -32,6 +33,7 @@ export class TurnView {
   update(turn, live = null) {
     this.element.dataset.state = turn.end === null ? "running" : "ended";
     if (live) this.element.dataset.next = live.next; // the index that comes next, for whoever looks closely
+    this.#runId = runOf(turn.answer?.id ?? "");
     this.#updateParts(turn.answer?.parts ?? [], turn.end === null ? live : null);
     this.#waiting.hidden = turn.end !== null || isVisiblyBusy(turn.answer);
     this.#notice.hidden = turn.end !== null || !live?.notice;
@@ -55,7 +57,7 @@ export class TurnView {
   }
 
   #replace(at, part) {
-    const view = viewOf(part);
+    const view = viewOf(part, this.#runId);
     this.#views[at]?.element?.remove();
     this.#views[at] = { part, view, element: view?.element ?? null };
     if (view) this.#parts.insertBefore(view.element, this.#views.slice(at + 1).find((later) => later.element)?.element ?? null);
@@ -83,14 +85,19 @@ export class TurnView {
   }
 }
 
-function viewOf(part) {
+/** A message is named after the run that wrote it. */
+function runOf(messageId) {
+  return messageId.replace(/^msg_(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function viewOf(part, runId) {
   switch (part.type) {
     case "text":
       return new TextView();
     case "reasoning":
       return new ThinkingView();
     case "dynamic-tool":
-      return new ToolView(part);
+      return new ToolView(part, runId);
     case "steering-message":
       return new SteeringView();
     case "data-handoff":

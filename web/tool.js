@@ -22,7 +22,9 @@ export class ToolView {
   #details = element("div");
   #decision = null;
 
-  constructor(part) {
+  /** `runId` is the run that made the call. */
+  constructor(part, runId) {
+    this.runId = runId;
     const head = element("div", { class: "tool-head" }, element("span", { class: "tool-name" }, part.toolName), this.#state);
     this.element = element("section", { class: "tool", "aria-label": `Tool ${part.toolName}` }, head, this.#given, this.#progress, this.#details);
   }
@@ -37,7 +39,7 @@ export class ToolView {
     this.#showProgress(state === "running" ? live?.progress : undefined);
     this.#showDecision(isOpen && live ? part : null, live);
     if (state === "failed") this.#details.replaceChildren(element("p", { class: "tool-error" }, part.errorText));
-    if (state === "done") this.#details.replaceChildren(fold("Output", pretty(part.output)));
+    if (state === "done") this.#details.replaceChildren(...output(part.output, this.runId));
   }
 
   #showInput({ input, toolName }) {
@@ -83,6 +85,18 @@ function brief(value) {
 
 function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+/** An output, or the beginning of one that is too large for a frame, and where all of it is. */
+function output(value, runId) {
+  const { shortened, beginning } = value ?? {};
+  if (typeof shortened?.bytes !== "number") return [fold("Output", pretty(value))];
+  const size = `${Math.ceil(shortened.bytes / 1024).toLocaleString()} KB`;
+  const whole = `/api/runs/${runId}/outputs/${encodeURIComponent(shortened.reference)}`;
+  const rest = shortened.reference
+    ? element("a", { href: whole, target: "_blank", rel: "noopener" }, `All of it (${size})`)
+    : element("p", { class: "tool-note" }, `Only the beginning was kept of ${size}.`);
+  return [fold("Output, its beginning", String(beginning)), rest];
 }
 
 function fold(title, text) {
