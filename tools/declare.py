@@ -2,22 +2,31 @@
 
     @tool(repeat="never", timeout_seconds=20)
     async def send_mail(call: Call, to: str, subject: str, body: str) -> str:
-        \"\"\"Send an e-mail and return its id.\"\"\"
+        \"\"\"Send an e-mail and return its id.
+
+        Args:
+            to: one address.
+        \"\"\"
 
 The first parameter may be a `Call`: the tool's view of the run. `repeat` says what a crash may do: "safe" means calling again
 with the same key is harmless, "never" that an unknown outcome is told to the model instead. `approval` lets a person decide
 before each call; the answer to a `question` is a person's, and the function is never called.
 """
 
-import inspect
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel
 
 from protocol.json import Json
 from protocol.model import ToolSchema
+from tools.signature import Function, WrongTool, read_signature
+
+__all__ = ["TOOL_SECONDS", "Call", "Repeat", "Tool", "WrongTool", "tool"]
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)  # what every provider takes
 
 Repeat = Literal["safe", "never"]
 
@@ -70,7 +79,7 @@ class Tool:
     question: bool = False
     timeout_seconds: float
     takes_call: bool
-    function: Callable[..., Awaitable[Any]]
+    function: Function
 
     @property
     def name(self) -> str:
@@ -78,48 +87,39 @@ class Tool:
 
 
 def tool(
-    *,
+    *misplaced: object,
     repeat: Repeat,
     timeout_seconds: float = TOOL_SECONDS,
     name: str | None = None,
     approval: bool = False,
     question: bool = False,
-) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
-    """Make a tool of an async function. Raises TypeError where the function cannot be one."""
+) -> Callable[[Function], Tool]:
+    """Make a tool of an async function. Raises WrongTool where the function, or what is said of it, cannot be one."""
+    if misplaced:
+        raise WrongTool('write @tool(repeat="safe") or @tool(repeat="never", …), everything by its name')
+    if repeat not in get_args(Repeat):
+        raise WrongTool('repeat is "safe" where calling twice does no harm, else "never"')
+    if not timeout_seconds > 0:
+        raise WrongTool("timeout_seconds is more than 0")
     if approval and question:
-        raise TypeError("a question is answered, there is nothing to approve")
+        raise WrongTool("a question is answered, there is nothing to approve")
 
-    def declare(function: Callable[..., Awaitable[Any]]) -> Tool:
-        if not inspect.iscoroutinefunction(function):
-            raise TypeError(f"{function.__qualname__} is not an async function")
-        description = inspect.getdoc(function)
-        if not description:
-            raise TypeError(f"{function.__qualname__} has no docstring: it is what the model reads")
-        signature = inspect.signature(function, eval_str=True)
-        parameters = list(signature.parameters.values())
-        takes_call = bool(parameters) and parameters[0].annotation is Call
-        arguments = _arguments(function.__name__, parameters[1:] if takes_call else parameters)
-        schema = arguments.model_json_schema()
+    def declare(function: Function) -> Tool:
+        signature = read_signature(function, Call)
+        called = name or function.__name__
+        if NAME.fullmatch(called) is None:
+            raise WrongTool(f"{called}: the name of a tool is letters, digits, _ and -, at most 64")
+        schema = signature.arguments.model_json_schema()
         schema.pop("title", None)
         return Tool(
-            schema=ToolSchema(name=name or function.__name__, description=description, input_schema=schema),
-            arguments=arguments,
+            schema=ToolSchema(name=called, description=signature.description, input_schema=schema),
+            arguments=signature.arguments,
             repeat=repeat,
             approval=approval,
             question=question,
             timeout_seconds=timeout_seconds,
-            takes_call=takes_call,
+            takes_call=signature.takes_call,
             function=function,
         )
 
     return declare
-
-
-def _arguments(name: str, parameters: list[inspect.Parameter]) -> type[BaseModel]:
-    fields: dict[str, Any] = {}
-    for parameter in parameters:
-        if parameter.annotation is inspect.Parameter.empty:
-            raise TypeError(f"{name}: parameter {parameter.name} has no type")
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[parameter.name] = (parameter.annotation, default)
-    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
