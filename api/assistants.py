@@ -5,24 +5,30 @@ from starlette.responses import Response
 
 from api.errors import json_response
 from api.ports import ApiParts
+from assistants.definition import Assistant
+from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 
 
 def assistant_routes(parts: ApiParts) -> APIRouter:
-    """The assistant that answers where a request names none."""
+    """The assistants that a request may name."""
     routes = APIRouter(tags=["assistants"])
 
     @routes.get("/api/assistant")
     async def assistant() -> Response:
-        """Its name, title, starter questions, and the model: `demo` where the answers are demo answers."""
+        """The one that answers where a request names none: `name`, `title`, `starters`, and the `model`, which is `demo` where the
+        answers are demo answers. `assistants` are all there are, that one first."""
         default = parts.assistants[parts.default_assistant]
-        model = parts.model_of(default)
-        value: JsonObject = {
-            "name": default.name,
-            "title": default.title,
-            "starters": [*default.starters],
-            "model": model,
-        }
-        return json_response(value)
+        others = [one for one in parts.assistants.values() if one is not default]
+        value = _shown(parts, default)
+        return json_response({**value, "assistants": [value, *(_shown(parts, one) for one in others)]})
 
     return routes
+
+
+def _shown(parts: ApiParts, assistant: Assistant) -> JsonObject:
+    try:
+        model = parts.model_of(assistant)
+    except TurnkeepError:
+        model = ""  # it is there, and says so itself when it is asked
+    return {"name": assistant.name, "title": assistant.title, "starters": [*assistant.starters], "model": model}

@@ -5,20 +5,20 @@ import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.alerts import Alerts
 from app.clock import SystemClock
+from app.compose_assistants import assistants_of
 from app.metrics import Metrics
 from app.models import reached
 from app.observe import CountedRunner, RunObserver, nobody
 from app.settings import Settings
 from app.settings_reading import RefusedSettings
 from assistants.definition import Assistant
-from assistants.demo import TURNS, demo_assistant
+from assistants.demo import TURNS
 from assistants.demo_model import DemoModel
-from assistants.registry import registry
 from assistants.routing import models_of
 from checkpoints.outbox import Outbox
 from checkpoints.outbox_redis import RedisOutbox
@@ -41,7 +41,6 @@ from runner.turn import Runner
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).parents[1]
-OUTBOX = "outbox.jsonl"
 
 Compose = Callable[[Settings], AbstractAsyncContextManager["Core"]]  # `core`, or what a test puts in its place
 
@@ -126,9 +125,10 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
     """Everything that is shared, closed at the end. Nothing is connected yet: each part connects when it is used.
 
     Raises:
-        RefusedSettings: the scripted turns cannot be read, or the one that is named as the model is not among them.
+        RefusedSettings: scripted turns or assistants cannot be read, or one that is named is not among them.
     """
-    scripts = _scripts(settings)
+    scripts = scripts_of(settings)
+    assistants = assistants_of(settings, scripts)
     address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
     client = Client(address, jitter=random.random)
     push = PushConnection(address, jitter=random.random)
@@ -149,7 +149,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 outbox=RedisOutbox(client, keys),
                 records=records,
                 alerts=alerts,
-                assistants=_assistants(settings),
+                assistants=assistants,
                 scripts=scripts,
                 providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
                 prices=_prices(settings),
@@ -159,7 +159,8 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
         await client.close()
 
 
-def _scripts(settings: Settings) -> Mapping[str, Script]:
+def scripts_of(settings: Settings) -> Mapping[str, Script]:
+    """The scripted turns by name. Raises RefusedSettings."""
     try:
         scripts = load_scripts(TURNS, *([Path(settings.scripts)] if settings.scripts else []))
     except ScriptError as error:
@@ -180,18 +181,3 @@ def _prices(settings: Settings) -> PriceList:
     if snapshot_price(settings.model, False) is None and settings.model not in rates:
         logger.warning("nobody knows what CHAT_MODEL costs, so it is not asked: see TURNKEEP_PRICES")
     return PriceList(rates=rates, snapshot=snapshot_price)
-
-
-def _assistants(settings: Settings) -> Mapping[str, Assistant]:
-    demo = demo_assistant(root=ROOT, outbox=Path(settings.state_dir) / OUTBOX)
-    return registry(*(limited(assistant, settings) for assistant in (demo,)))
-
-
-def limited(assistant: Assistant, settings: Settings) -> Assistant:
-    """The assistant with the deployment's bounds on a model call in place of its profile's."""
-    limits = assistant.effective_limits
-    if settings.max_tokens is not None:
-        limits = replace(limits, max_tokens=settings.max_tokens)
-    if settings.timeout_ms is not None:
-        limits = replace(limits, call_seconds=settings.timeout_ms / 1_000)
-    return replace(assistant, limits=limits)

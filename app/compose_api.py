@@ -20,7 +20,6 @@ from app.observe import HttpMeter
 from app.settings import Settings
 from app.settings_table import effective
 from app.smoke import Smoke
-from assistants import demo
 from checkpoints.memory import MemoryRunStore
 from checkpoints.outbox import MemoryOutbox
 from dispatch.dispatcher import Dispatcher, DispatchParts
@@ -57,7 +56,7 @@ async def application(core: Core, may_use: MayUse = everything) -> AsyncIterator
                 sessions=Sessions(ring),
                 tokens=_tokens(core.settings, ring),
                 assistants=core.assistants,
-                default_assistant=demo.NAME,
+                default_assistant=core.settings.assistant,
                 clock=core.clock,
                 new_id=lambda: str(uuid4()),
                 random_bytes=secrets.token_bytes,

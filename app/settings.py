@@ -5,6 +5,7 @@ The table in docs/operations.md is `app.settings_table` of this class.
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from app.settings_fields import (
@@ -108,6 +109,15 @@ class Settings(ReadSettings):
         "",
         "folder of scripted turns (`*.jsonl`) besides those that ship; `demo` plays one where its `input` is asked",
         r"",
+    )
+    assistants: str = text(
+        "TURNKEEP_ASSISTANTS",
+        "",
+        "files of assistants of your own, or folders of them, separated like `PATH`; see `docs/assistants.md`",
+        r"",
+    )
+    assistant: str = word(
+        "TURNKEEP_ASSISTANT", "demo", "name of the one that answers where a request names none", pattern=r"^[\w-]+$"
     )
     max_tokens: int | None = number("CHAT_MAX_TOKENS", None, "of one model call; unset, the profile's", (1, 8_192))
     timeout_ms: int | None = number("CHAT_TIMEOUT_MS", None, "of one model call; unset, the profile's", (250, 60_000))
@@ -219,6 +229,10 @@ class Settings(ReadSettings):
     def fallback_models(self) -> tuple[str, ...]:
         """Whom to ask in order where the model fails."""
         return tuple(name.strip() for name in self.others.split(",") if name.strip())
+
+    @property
+    def assistant_paths(self) -> tuple[Path, ...]:
+        return tuple(Path(path.strip()) for path in self.assistants.split(os.pathsep) if path.strip())
 
     @property
     def budget_of_a_day(self) -> float:

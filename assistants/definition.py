@@ -1,15 +1,23 @@
 """An assistant: a named definition of a model, its instructions and its tools.
 
 The system prompt and the tools are a function of this definition alone, so that a resumed turn sends the model the same
-prefix as the first slice did.
+prefix as the first slice did. What cannot be an assistant is refused where it is written.
 """
 
+import hashlib
+import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from engine.text import whole
 from protocol.json import JsonObject
 from tools.declare import Tool
+
+__all__ = ["PROFILES", "Assistant", "Limits", "Profile", "WrongDefinition"]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 Profile = Literal["interactive", "kb", "agent"]
 
@@ -37,6 +45,10 @@ PROFILES: dict[Profile, Limits] = {
     "kb": Limits(max_tokens=1_024, idle_seconds=60, call_seconds=120, run_seconds=300, history_turns=6),
     "agent": Limits(),
 }
+
+
+class WrongDefinition(ValueError):
+    """This cannot be an assistant. The message names the field and says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +80,48 @@ class Assistant:
     suggest: Callable[[str, str], Awaitable[tuple[str, ...]]] | None = None
     entitle: Callable[[str, str], Awaitable[str]] | None = None
 
+    def __post_init__(self) -> None:
+        wrong = _wrong_name(self) or _wrong_text(self) or _wrong_tools(self)
+        if wrong:
+            raise WrongDefinition(f"the assistant {self.name!r}: {wrong}")
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a model sees of it. A turn that goes on under another one is sent another prefix."""
+        tools = [*(tool.schema.model_dump() for tool in self.tools), *self.served_tools]
+        seen = [self.instructions, self.model, self.thinking, tools]
+        return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
+
     @property
     def effective_limits(self) -> Limits:
         return self.limits or PROFILES[self.profile]
+
+
+def _wrong_name(assistant: Assistant) -> str:
+    if not isinstance(assistant.name, str) or NAME.fullmatch(assistant.name) is None:
+        return "name is letters, digits, _ and -, at most 64, and begins with a letter or a digit"
+    return "" if assistant.profile in PROFILES else f"profile is one of {', '.join(PROFILES)}"
+
+
+def _wrong_text(assistant: Assistant) -> str:
+    if not isinstance(assistant.starters, tuple):
+        return "starters is a tuple of texts: write (text,) with the comma, also for one"
+    texts = {"title": assistant.title, "instructions": assistant.instructions, "model": assistant.model}
+    texts |= {f"starters[{number}]": text for number, text in enumerate(assistant.starters)}
+    for field, text in texts.items():
+        if not isinstance(text, str):
+            return f"{field} is a text"
+        if whole(text) != text:
+            return f"{field} holds a control character or half of a character: take it out"
+    return ""
+
+
+def _wrong_tools(assistant: Assistant) -> str:
+    if not isinstance(assistant.tools, tuple):
+        return "tools is a tuple: write (tool,) with the comma, also for one"
+    for number, one in enumerate(assistant.tools):
+        if not isinstance(one, Tool):
+            return f'tools[{number}] is no tool: put @tool(repeat="safe") or @tool(repeat="never") above the function'
+    names = [one.name for one in assistant.tools]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    return f"two tools of it are called {twice!r}" if twice else ""

@@ -48,6 +48,7 @@ def begin(plan: Plan, history: tuple[JsonObject, ...], *, left_out: int = 0) -> 
         phase="open",
         step=1,
         model=plan.model,
+        definition=plan.definition,
     )
     turn = Turn(plan=plan, state=folded(state, frames))
     return Advance(turn=turn, frames=frames, boundary=True, command=CallModel())

@@ -23,6 +23,7 @@ class Plan:
     message_id: str
     assistant: str
     model: str
+    definition: str = ""  # the fingerprint of the assistant
     fallbacks: tuple[Fallback, ...] = ()  # in the order in which they are asked
     tries: int = 3  # of one model in one step
     thinking: bool = False

@@ -96,6 +96,7 @@ class TurnState(Stored):
     deadline_ms: int = 0  # wall clock: when the asked step's waiting ends, 0 where it waits for nobody
     usage: Usage = Usage()
     model: str = ""  # who answered last
+    definition: str = ""  # the fingerprint of the assistant that it runs under
     fallback: int = 0  # who is asked: 0 the plan's own model, n the nth of its fallbacks
     foreign: int = 0  # so many messages of `history` hold thoughts that the model asked now cannot take
     trying: Trying = Trying()

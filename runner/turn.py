@@ -98,13 +98,13 @@ class Runner:
     async def _drive(self, job: Job, hold: Hold, drain: asyncio.Event, ending: Outcome | None) -> SliceResult:
         loaded = await self._load(hold.grip)
         request = TurnRequest.model_validate_json(loaded.request)
-        assistant = self._parts.assistants[request.assistant]
+        assistant = self._assistant(job.run_id, request.assistant)
         chosen: Chosen | None = None
         try:
             chosen = self._parts.choose(assistant, request)
         except TurnkeepError as error:
             ending = ending or failed(error.kind, error.message)
-        state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
+        state = self._under(assistant, checkpoint.restore(loaded.deltas)) if loaded.deltas else None
         before = Cut(state.history[: state.history_start] if state else (), 0, 0)
         if state is None and ending is None:
             try:
@@ -117,6 +117,20 @@ class Runner:
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
         return await Drive(self._parts, brief, state).go(advance, drain)
+
+    def _assistant(self, run_id: str, name: str) -> Assistant:
+        """Raises LookupError where this build has no such assistant: another one may."""
+        if name not in self._parts.assistants:
+            self._parts.observer.trouble(run_id, "this build does not have the turn's assistant")
+        return self._parts.assistants[name]
+
+    def _under(self, assistant: Assistant, state: TurnState) -> TurnState:
+        """The state under this build's definition of the assistant. Another one is no reason to end a turn, but is told."""
+        if state.definition == assistant.fingerprint:
+            return state
+        if state.definition:
+            self._parts.observer.trouble(state.run_id, "the turn began under another definition of its assistant")
+        return state.model_copy(update={"definition": assistant.fingerprint})
 
     async def _load(self, grip: Grip) -> Loaded:
         loaded = await self._parts.store.load(grip)
@@ -151,6 +165,7 @@ def _plan(brief: Brief) -> Plan:
         conversation_id=request.conversation_id,
         message_id=request.message_id,
         assistant=assistant.name,
+        definition=assistant.fingerprint,
         model=brief.chain[0].model if brief.chain else "",
         fallbacks=fallbacks_of(brief.chain),
         tries=limits.tries,

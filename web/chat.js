@@ -23,6 +23,15 @@ export class Chat {
     return this.#conversation.turns?.length === 0;
   }
 
+  /** The name of who answers in this conversation; undefined: the server decides. It is chosen before the first question. */
+  get assistant() {
+    return this.#conversation.assistant;
+  }
+
+  set assistant(name) {
+    if (this.isEmpty) this.#conversation.assistant = name;
+  }
+
   get isRunning() {
     return this.#run !== null;
   }
@@ -45,7 +54,8 @@ export class Chat {
     this.#conversation.turns.push(turn);
     this.#show(turn);
     this.page.scroll.toEnd();
-    this.#follow(new Run({ text, conversationId: this.#conversation.id, runId: newId() }), turn);
+    const { id: conversationId, assistant } = this.#conversation;
+    this.#follow(new Run({ text, conversationId, assistant, runId: newId() }), turn);
   }
 
   async stop() {

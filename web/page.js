@@ -33,6 +33,7 @@ const page = {
     at("welcome").hidden = !chat.isEmpty;
     at("new-chat").hidden = chat.isEmpty;
     at("new-chat").disabled = chat.isRunning;
+    at("assistant").disabled = !chat.isEmpty; // a conversation keeps who answers it
   },
 
   announce(text) {
@@ -49,6 +50,7 @@ page.composer = new Composer(
 
 at("new-chat").addEventListener("click", () => {
   chat.reset();
+  choose();
   page.composer.focus();
 });
 window.addEventListener("pagehide", () => chat.keep());
@@ -62,7 +64,29 @@ document.addEventListener("visibilitychange", () => {
 async function introduce() {
   const response = await fetch("/api/assistant");
   if (!response.ok) return;
-  const { title, starters, model } = await response.json();
+  const { assistants } = await response.json();
+  const chosen = assistants.find(({ name }) => name === chat.assistant) ?? assistants[0];
+  at("assistant").hidden = assistants.length < 2;
+  at("assistant").replaceChildren(...assistants.map(({ name, title }) => option(name, title, name === chosen.name)));
+  at("assistant").addEventListener("change", () => {
+    choose();
+    present(assistants.find(({ name }) => name === chat.assistant));
+  });
+  present(chosen);
+}
+
+/** What is chosen answers the next conversation; where there is no choice the server knows. */
+function choose() {
+  if (!at("assistant").hidden) chat.assistant = at("assistant").value;
+}
+
+function option(value, title, isChosen) {
+  const made = element("option", { value }, title);
+  made.selected = isChosen;
+  return made;
+}
+
+function present({ title, starters, model }) {
   say(at("title"), title);
   document.title = title;
   const note = model === "demo"

@@ -5,6 +5,8 @@
  * goes on from whichever pair was written last. What cannot be read is forgotten; what does not fit is kept without its
  * turns (null), which the server has too.
  *
+ * `assistant` is the name of the one that was chosen; without it the server decides.
+ *
  * A turn is {text, answer, end, transport, model}:
  *   text       what was asked; null where the page only knows the answer
  *   answer     the message so far, or null
@@ -37,10 +39,10 @@ export function restore(storage = sessionStorage) {
 }
 
 /** Keep the conversation. `run` is the client's run where the last turn is being read, else null. */
-export function keep({ id, turns }, run, storage = sessionStorage) {
-  const kept = { id, turns, run: run === null ? null : run.snapshot() };
+export function keep({ id, turns, assistant }, run, storage = sessionStorage) {
+  const kept = { id, turns, ...(assistant && { assistant }), run: run === null ? null : run.snapshot() };
   if (run !== null) kept.turns = turns.with(-1, { ...turns.at(-1), answer: null }); // it is the run's message
-  const withoutMessages = { id, turns: null, run: kept.run && { ...kept.run, next: 0, message: undefined } };
+  const withoutMessages = { ...kept, turns: null, run: kept.run && { ...kept.run, next: 0, message: undefined } };
   if (!write(kept, storage) && !write(withoutMessages, storage)) forget(storage);
 }
 

@@ -63,8 +63,9 @@ export class Run {
   #stopped = false;
   #detached = false;
 
-  constructor({ text = null, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
-    Object.assign(this, { text, conversationId, runId, handle, next, message });
+  /** `assistant` undefined leaves it to the server who answers. */
+  constructor({ text = null, conversationId, runId, assistant, handle = null, next = 0, message = EMPTY }, environment = {}) {
+    Object.assign(this, { text, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
@@ -72,8 +73,8 @@ export class Run {
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, conversationId, runId, handle, next, message } = this;
-    return { text, conversationId, runId, handle, next, message };
+    const { text, conversationId, runId, assistant, handle, next, message } = this;
+    return { text, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
   }
 
   /**
@@ -156,7 +157,7 @@ export class Run {
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
     const start = `startIndex=${this.next}`;
     if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId };
+    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId, assistant: this.assistant };
     return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
   }
 

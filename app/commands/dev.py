@@ -4,6 +4,8 @@ import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
 
+from app.compose import scripts_of
+from app.compose_assistants import assistants_of
 from app.settings import read_settings
 from app.stack.embedded import run as run_stack
 from app.stack.lock import FolderInUse
@@ -25,6 +27,7 @@ def run(arguments: Namespace) -> int:
     settings, output = read_settings(), Output()
     for note in settings.notes:
         output.say(OURSELVES, note)
+    assistants_of(settings, scripts_of(settings))  # refuses here, in one line, what every part would refuse
     try:
         asyncio.run(run_stack(settings, workers=arguments.workers, output=output))
     except (FolderInUse, PartFailed, PortTaken, UnusableFolder) as failure:

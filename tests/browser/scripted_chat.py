@@ -31,6 +31,7 @@ class ScriptedChat:
     def __init__(self, pages: Pages, frames: list[Frame]) -> None:
         self._pages = pages
         self.frames = frames
+        self.assistants: list[dict[str, Any]] = [ASSISTANT]  # who may be asked, the default first
         self.hold: int | None = None  # before this index everything waits for `release`
         self.cuts: list[int] = []  # before these indices the connection ends, once each
         self.gaps: dict[int, int] = {}  # at this index a connection jumps to that one, once each
@@ -57,7 +58,7 @@ class ScriptedChat:
         self.asked.append(asked.line)
         match path.split("/")[2:]:
             case ["assistant"]:
-                return _json(ASSISTANT)
+                return _json({**self.assistants[0], "assistants": self.assistants})
             case ["chat"]:
                 self.bodies.append(json.loads(asked.body))
                 return self._stream(0)

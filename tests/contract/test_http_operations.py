@@ -141,7 +141,8 @@ async def test_the_page_is_served_under_a_strict_policy(tmp_path: Path) -> None:
 async def test_the_default_assistant_introduces_itself(house: House) -> None:
     response = await (await house.client()).get("/api/assistant")
 
-    assert response.json() == {"name": "bench", "title": "Bench", "starters": [], "model": "scripted"}
+    bench = {"name": "bench", "title": "Bench", "starters": [], "model": "scripted"}
+    assert response.json() == {**bench, "assistants": [bench]}
 
 
 async def test_every_route_is_described(house: House) -> None:
@@ -149,6 +150,7 @@ async def test_every_route_is_described(house: House) -> None:
 
     assert set(described["paths"]) == {
         "/api/chat", "/api/chat/stream", "/api/chat/{name}/stream", "/api/chat/{run}/stop", "/api/chat/{run}/input", "/api/runs/{run}",
+        "/api/runs/{run}/outputs/{call}",
         "/api/conversations", "/api/conversations/{conversation}/messages", "/api/assistant", "/healthz", "/readyz", "/metrics",
         "/internal/dispatch", "/internal/settings", "/internal/smoke", "/internal/runs", "/internal/runs/stop", "/internal/spend",
     }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import httpx2
 import psutil
 
-from app.compose import OUTBOX
+from app.compose_assistants import OUTBOX
 from app.stack import leash
 from frames.sse import Parser
 

@@ -1,6 +1,6 @@
 """Limits of a model call: the profile's, and a deployment's in their place."""
 
-from app.compose import limited
+from app.compose_assistants import limited
 from app.settings import Settings
 from assistants.definition import PROFILES, Assistant
 
