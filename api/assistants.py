@@ -16,8 +16,10 @@ def assistant_routes(parts: ApiParts) -> APIRouter:
 
     @routes.get("/api/assistant")
     async def assistant() -> Response:
-        """The one that answers where a request names none: `name`, `title`, `starters`, and the `model`, which is `demo` where the
-        answers are demo answers. `assistants` are all there are, that one first."""
+        """The one that answers where a request names none, and all there are, that one first, as `assistants`.
+
+        Each has a `name`, a `title`, `starters`, and a `model`, which is `demo` where the answers are demo answers.
+        """
         default = parts.assistants[parts.default_assistant]
         others = [one for one in parts.assistants.values() if one is not default]
         value = _shown(parts, default)

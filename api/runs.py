@@ -48,6 +48,6 @@ def run_routes(parts: ApiParts, gate: Gate) -> APIRouter:
         found = await parts.records.output(grant.run_id, call) if CALL_ID.fullmatch(call) else None
         if found is None:
             raise not_found()
-        return json_response(found[0])
+        return json_response(found)
 
     return routes

@@ -81,8 +81,7 @@ class Assistant:
     entitle: Callable[[str, str], Awaitable[str]] | None = None
 
     def __post_init__(self) -> None:
-        wrong = _wrong_name(self) or _wrong_text(self) or _wrong_tools(self)
-        if wrong:
+        if wrong := _wrong(self):
             raise WrongDefinition(f"the assistant {self.name!r}: {wrong}")
 
     @property
@@ -97,17 +96,32 @@ class Assistant:
         return self.limits or PROFILES[self.profile]
 
 
-def _wrong_name(assistant: Assistant) -> str:
-    if not isinstance(assistant.name, str) or NAME.fullmatch(assistant.name) is None:
-        return "name is letters, digits, _ and -, at most 64, and begins with a letter or a digit"
-    return "" if assistant.profile in PROFILES else f"profile is one of {', '.join(PROFILES)}"
-
-
-def _wrong_text(assistant: Assistant) -> str:
-    if not isinstance(assistant.starters, tuple):
-        return "starters is a tuple of texts: write (text,) with the comma, also for one"
+def _wrong(assistant: Assistant) -> str:
     texts = {"title": assistant.title, "instructions": assistant.instructions, "model": assistant.model}
-    texts |= {f"starters[{number}]": text for number, text in enumerate(assistant.starters)}
+    return (
+        _wrong_name(assistant.name, assistant.profile)
+        or _wrong_starters(assistant.starters)
+        or _wrong_texts(texts)
+        or _wrong_tools(assistant.tools)
+    )
+
+
+# Taken as objects, because whoever writes a definition may have no type checker.
+
+
+def _wrong_name(name: object, profile: object) -> str:
+    if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        return "name is letters, digits, _ and -, at most 64, and begins with a letter or a digit"
+    return "" if profile in PROFILES else f"profile is one of {', '.join(PROFILES)}"
+
+
+def _wrong_starters(starters: object) -> str:
+    if not isinstance(starters, tuple):
+        return "starters is a tuple of texts: write (text,) with the comma, also for one"
+    return _wrong_texts({f"starters[{number}]": text for number, text in enumerate(starters)})
+
+
+def _wrong_texts(texts: Mapping[str, object]) -> str:
     for field, text in texts.items():
         if not isinstance(text, str):
             return f"{field} is a text"
@@ -116,12 +130,12 @@ def _wrong_text(assistant: Assistant) -> str:
     return ""
 
 
-def _wrong_tools(assistant: Assistant) -> str:
-    if not isinstance(assistant.tools, tuple):
+def _wrong_tools(tools: object) -> str:
+    if not isinstance(tools, tuple):
         return "tools is a tuple: write (tool,) with the comma, also for one"
-    for number, one in enumerate(assistant.tools):
+    for number, one in enumerate(tools):
         if not isinstance(one, Tool):
             return f'tools[{number}] is no tool: put @tool(repeat="safe") or @tool(repeat="never") above the function'
-    names = [one.name for one in assistant.tools]
+    names = [one.name for one in tools]
     twice = next((name for name in names if names.count(name) > 1), "")
     return f"two tools of it are called {twice!r}" if twice else ""

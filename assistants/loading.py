@@ -36,10 +36,14 @@ def load_assistants(paths: Sequence[Path], *, taken: Collection[str]) -> tuple[A
         for file in _files(path.expanduser()):
             for assistant in _held_by(file):
                 if assistant.name in taken:
-                    raise AssistantError(f"{file}: the name {assistant.name!r} is that of an assistant that ships: choose another")
+                    raise AssistantError(
+                        f"{file}: the name {assistant.name!r} is that of an assistant that ships: choose another"
+                    )
                 if assistant.name in found:
                     other = found[assistant.name][1]
-                    raise AssistantError(f"{file}: {other} has an assistant {assistant.name!r} already: rename one of them")
+                    raise AssistantError(
+                        f"{file}: {other} has an assistant {assistant.name!r} already: rename one of them"
+                    )
                 found[assistant.name] = (assistant, file)
     return tuple(assistant for assistant, _ in found.values())
 
@@ -80,7 +84,7 @@ def _run(file: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise AssistantError(f"{error.filename}:{error.lineno}: {error.msg}") from error
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: whatever it raises is told to who starts this
+    except (Exception, SystemExit) as error:
         raise AssistantError(f"{_where(file, error)}: {_what(error)}") from error
     return module
 

@@ -1,6 +1,6 @@
-"""A value that is too large for a frame, as a frame holds it: its beginning, its size, and what names the whole.
+r"""A value that is too large for a frame, as a frame holds it: its beginning, its size, and what names the whole.
 
-    {"shortened": {"bytes": 812345, "reference": "c1.0"}, "beginning": "[{\\"id\\": 1, …"}
+    {"shortened": {"bytes": 812345, "reference": "c1.0"}, "beginning": "[{\"id\": 1, …"}
 
 `bytes` counts the value as UTF-8: a text as it is, everything else as JSON. `reference` is left out where the whole is not kept.
 """

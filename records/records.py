@@ -166,8 +166,8 @@ class Records:
         except IntegrityError:  # the conversation was erased
             return False
 
-    async def output(self, run_id: str, call_id: str) -> tuple[Json] | None:
-        """A kept output, which may be null. None where there is none. Whose the run is, is for the caller to compare."""
+    async def output(self, run_id: str, call_id: str) -> Json | None:
+        """A kept output, None where there is none: null is not large enough to be kept. Whose the run is, is for the caller to compare."""
         return await self._database.read(lambda connection: outputs.find(connection, run_id, call_id))
 
     async def reserve(self, reservation: Reservation, budget_micro_usd: int) -> Admission:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 from protocol.model import Usage
 from protocol.turn import RunStatus, Transport
 

@@ -54,14 +54,20 @@ FIELDS: dict[str, Found] = {
     },
     "tool-input-available.input": lambda turn: {
         **{name: _tool_part(parts, "c1.0")["input"]["value"] for name, parts in turn.messages.items()},
-        **{f"key in {name}": [*_tool_part(parts, "c1.0")["input"]["at"]][0] for name, parts in turn.messages.items()},
+        **{
+            f"key in {name}": next(iter(_tool_part(parts, "c1.0")["input"]["at"]))
+            for name, parts in turn.messages.items()
+        },
         "tool": turn.given["value"],
-        "key for the tool": [*turn.given["at"]][0],
+        "key for the tool": next(iter(turn.given["at"])),
         "prompt": turn.block("tool_use")["input"]["value"],
     },
     "tool-output-available.output": lambda turn: {
         **{name: _tool_part(parts, "c1.0")["output"]["value"] for name, parts in turn.messages.items()},
-        **{f"key in {name}": [*_tool_part(parts, "c1.0")["output"]["at"]][0] for name, parts in turn.messages.items()},
+        **{
+            f"key in {name}": next(iter(_tool_part(parts, "c1.0")["output"]["at"]))
+            for name, parts in turn.messages.items()
+        },
         "text": _tool_part(turn.stored[1], "c1.4")["output"],
         "prompt": json.loads(turn.block("tool_result")["content"][0]["text"])["value"],
         "text in prompt": turn.block("tool_result", 4)["content"][0]["text"],
@@ -87,7 +93,7 @@ FIELDS: dict[str, Found] = {
         "prompt": turn.prompts[1][-1]["content"][-1]["text"],
     },
     "data-tool-progress": lambda turn: {
-        "key in frames": [*_frame(turn, "data-tool-progress")["data"]["progress"]][0],
-        "frames": [*_frame(turn, "data-tool-progress")["data"]["progress"].values()][0],
+        "key in frames": next(iter(_frame(turn, "data-tool-progress")["data"]["progress"])),
+        "frames": next(iter(_frame(turn, "data-tool-progress")["data"]["progress"].values())),
     },
 }

@@ -60,7 +60,13 @@ class _Speaker:
     def _first(self) -> Iterator[ProviderEvent]:
         text = self._text
         given = {"value": text, "at": {text: text}}
-        calls = [("look", given), ("broken", {"value": text}), ("pay", {}), ("ask", {}), ("report", {"value": text})]
+        calls: list[tuple[str, Any]] = [
+            ("look", given),
+            ("broken", {"value": text}),
+            ("pay", {}),
+            ("ask", {}),
+            ("report", {"value": text}),
+        ]
         yield from (ThinkingDelta(unit) for unit in units(text))
         yield BlockEnded(None)
         yield from (TextDelta(unit) for unit in units(text))

@@ -2,13 +2,9 @@
 
     @tool(repeat="never", timeout_seconds=20)
     async def send_mail(call: Call, to: str, subject: str, body: str) -> str:
-        \"\"\"Send an e-mail and return its id.
+        \"\"\"Send an e-mail and return its id.\"\"\"
 
-        Args:
-            to: one address.
-        \"\"\"
-
-The first parameter may be a `Call`: the tool's view of the run. `repeat` says what a crash may do: "safe" means calling again
+An `Args:` section of the docstring describes the parameters. The first one may be a `Call`: the tool's view of the run. `repeat` says what a crash may do: "safe" means calling again
 with the same key is harmless, "never" that an unknown outcome is told to the model instead. `approval` lets a person decide
 before each call; the answer to a `question` is a person's, and the function is never called.
 """

@@ -41,11 +41,10 @@ def read_signature(function: Function, call: type) -> Signature:
     name = getattr(function, "__name__", str(function))
     if not inspect.iscoroutinefunction(function):
         raise WrongTool(f"{name}: a tool is an `async def`; what blocks goes into `await asyncio.to_thread(…)`")
-    text = inspect.getdoc(function)
-    if not text or whole(text) != text:
-        raise WrongTool(f"{name}: it has no docstring that can be sent, and that is what the model reads: say what the tool does")
+    description, told = _read_docstring(inspect.getdoc(function) or "")
+    if not description or whole(description) != description:
+        raise WrongTool(f"{name}: it has no docstring that a model could read: say what the tool does")
     parameters = _parameters(name, function)
-    description, told = _read_docstring(text)
     unknown = sorted(told.keys() - {one.name for one in parameters})
     if unknown:
         raise WrongTool(f"{name}: its docstring describes {unknown[0]!r}, which is no parameter")
@@ -79,16 +78,21 @@ def _check(name: str, parameter: inspect.Parameter, call: type) -> None:
         raise WrongTool(f"{where} has no type: write `{parameter.name}: str`, or what it is")
     if parameter.name.startswith(("_", "model_")):
         raise WrongTool(f"{where}: no name here begins with _ or model_: rename it")
+    _check_type(where, parameter)
+
+
+def _check_type(where: str, parameter: inspect.Parameter) -> None:
     try:
         kind = TypeAdapter[Any](parameter.annotation)
         kind.json_schema()
     except (PydanticUserError, TypeError, NameError):
         raise WrongTool(f"{where}: JSON has no word for its type: take text, numbers, lists, dicts or models") from None
-    if parameter.default is not inspect.Parameter.empty:
-        try:
-            kind.validate_python(parameter.default)
-        except ValidationError:
-            raise WrongTool(f"{where}: its default is not of its type") from None
+    if parameter.default is inspect.Parameter.empty:
+        return
+    try:
+        kind.validate_python(parameter.default)
+    except ValidationError:
+        raise WrongTool(f"{where}: its default is not of its type") from None
 
 
 def _default(parameter: inspect.Parameter) -> Any:

@@ -25,7 +25,9 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(f"there is no assistant {arguments.name!r}; there are {', '.join(found)}\n")
         return 1
     shown = {arguments.name: found[arguments.name]} if arguments.name else found
-    sys.stdout.write("\n\n".join("\n".join(lines) for lines in _described(shown, settings.model, arguments.name)) + "\n")
+    sys.stdout.write(
+        "\n\n".join("\n".join(lines) for lines in _described(shown, settings.model, arguments.name)) + "\n"
+    )
     return 0
 
 

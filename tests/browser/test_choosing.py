@@ -42,7 +42,9 @@ async def test_the_beginning_of_a_large_output_leads_to_the_whole(page: Page, ch
     """[U3]"""
     output = {"shortened": {"bytes": 800_000, "reference": "c1.0"}, "beginning": "[1, 2,"}
     chat.frames = [
-        {**frame, "output": output} if (frame["type"], frame.get("toolCallId")) == ("tool-output-available", "c1.0") else frame
+        {**frame, "output": output}
+        if (frame["type"], frame.get("toolCallId")) == ("tool-output-available", "c1.0")
+        else frame
         for frame in chat.frames
     ]
     chat.frames[0] = {"type": "start", "messageId": "msg_00000000000040008000000000000001"}

@@ -38,7 +38,7 @@ async def test_the_owner_gets_the_whole_of_a_shortened_output(house: House) -> N
     outputs = [
         json.loads(line.removeprefix("data: "))["output"]
         for line in answer.text.splitlines()
-        if line.startswith("data: {\"type\":\"tool-output-available\"")
+        if line.startswith('data: {"type":"tool-output-available"')
     ]
     (output,) = outputs
     reference = output["shortened"]["reference"]

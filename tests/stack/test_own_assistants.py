@@ -53,7 +53,7 @@ def test_a_newcomers_tool_answers_on_the_embedded_stack(tmp_path: Path) -> None:
 
 def test_a_wrong_file_refuses_the_start_in_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("from assistants.definition import Assistant\none = Assistant(name=\"a b\")\n")
+    wrong.write_text('from assistants.definition import Assistant\none = Assistant(name="a b")\n')
     done = subprocess.run(
         (sys.executable, "-m", "app", "dev"),
         cwd=ROOT,

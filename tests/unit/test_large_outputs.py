@@ -14,7 +14,7 @@ from protocol.errors import TurnkeepError
 from protocol.json import Json
 from providers.script import Script, parse_script
 from records.records import Records
-from records.values import Key, KeptOutput, Span
+from records.values import KeptOutput, Key, Span
 from runner.outputs import OUTPUT_BYTES
 from tests.rig import MESSAGE_ID, RUN_ID, Outside, Rig
 from tools.declare import Tool, tool
@@ -63,7 +63,9 @@ async def played(rig: Rig, records: Records, given: str = "{}") -> tuple[Any, An
     return next(part for part in message.parts if part.get("toolCallId") == "c1.0"), told
 
 
-@pytest.mark.parametrize("output", [ROWS, "\u20ac" * 100_000, {"a": {"b": ["\x07" * 200_000]}}], ids=["rows", "text", "deep"])
+@pytest.mark.parametrize(
+    "output", [ROWS, "\u20ac" * 100_000, {"a": {"b": ["\x07" * 200_000]}}], ids=["rows", "text", "deep"]
+)
 async def test_a_large_output_is_shortened_and_kept_whole(output: Json) -> None:
     """[U3] [F7]"""
     async with await Records.in_memory() as records:
@@ -71,13 +73,13 @@ async def test_a_large_output_is_shortened_and_kept_whole(output: Json) -> None:
         kept = await records.output(RUN_ID, "c1.0")
 
     assert kept is not None
-    whole = kept[0] if isinstance(kept[0], str) else json.dumps(kept[0], ensure_ascii=False)
+    whole = kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)
     assert part["output"]["shortened"] == {"bytes": len(whole.encode()), "reference": "c1.0"}
     assert whole.startswith(part["output"]["beginning"])
     assert MAX_BYTES - 4 < len(part["output"]["beginning"].encode()) <= MAX_BYTES
     assert "[cut here: " in told["content"][0]["text"]
     if output is ROWS:
-        assert kept[0][1] == {"id": str(2**60 + 1), "name": "ö€😀\u2028" * 20}  # type: ignore[index] # rows
+        assert kept[1] == {"id": str(2**60 + 1), "name": "ö€😀\u2028" * 20}  # type: ignore[index] # rows
 
 
 async def test_what_fits_is_not_touched() -> None:
@@ -114,7 +116,8 @@ async def test_a_large_input_is_shortened_behind_its_deltas() -> None:
     async with await Records.in_memory() as records:
         rig = Rig(records=records, outside=Large())
         part, _ = await played(rig, records, given)
-        pieces = [frame["inputTextDelta"] for frame in await rig.frames() if frame["type"] == "tool-input-delta"]
+        frames: list[Any] = [*await rig.frames()]
+        pieces = [frame["inputTextDelta"] for frame in frames if frame["type"] == "tool-input-delta"]
 
     assert "".join(pieces) == given
     assert part["input"] == shortened({"text": "\U0001f600" * 60_000})

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from engine.shorten import MAX_BYTES, written
 from engine.text import whole
-from tools.output import CIRCULAR, MAX_BYTES, TOO_DEEP, NotJson, capped, to_json, written
+from tools.output import CIRCULAR, TOO_DEEP, NotJson, capped, to_json
 
 
 class Colour(Enum):

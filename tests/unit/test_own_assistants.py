@@ -12,7 +12,8 @@ import tools.declare
 from app.commands.assistants import run as print_assistants
 from app.compose import scripts_of
 from app.compose_assistants import assistants_of
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from assistants.loading import AssistantError, load_assistants
 from protocol.checkpoint import ToolCall
 from tests.own_assistants import PAGE, written
@@ -43,7 +44,7 @@ def source(folder: Path, text: str, name: str = "a.py") -> Path:
 async def call(name: str, given: dict[str, object], *, file: Path) -> tuple[object, list[object]]:
     (found,) = load_assistants([file], taken=())
     told: list[object] = []
-    asked = ToolCall(step=1, ordinal=0, id="c1.0", provider_id="p", name=name, input=given)  # type: ignore[arg-type] # JSON
+    asked = ToolCall(step=1, ordinal=0, id="c1.0", provider_id="p", name=name, input=given)
     context = Call(run_id="r", conversation_id="c", owner="ada", key="r:1.0", progress=told.append)
     result = await execute({tool.name: tool for tool in found.tools}, asked, context)
     return result.output if not result.error else result.text, told

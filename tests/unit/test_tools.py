@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
+from engine.shorten import MAX_BYTES
 from protocol.checkpoint import ToolCall, ToolResult
 from protocol.json import Json, JsonObject
 from tools.declare import Artifact, Call, Tool, tool
 from tools.execute import MAX_ERROR_BYTES, execute
-from tools.output import MAX_BYTES
 
 BIG = 2512292042121000001
 
@@ -163,8 +163,8 @@ async def test_a_huge_error_is_cut() -> None:
 async def test_a_huge_result_is_cut_for_both() -> None:
     """FR48"""
     result = await run("echo", value=["x" * 1_300_000])
-    assert isinstance(result.output, str)
-    assert result.text == result.output
+    assert isinstance(result.output, dict)
+    assert result.output["shortened"] == {"bytes": 1_300_004}  # [U3]
     assert result.text.endswith("\n[cut here: 1,300,004 bytes in all]")
     assert len(result.text.encode()) == MAX_BYTES
 
