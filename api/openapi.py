@@ -98,6 +98,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         policy="run", body="Input", answers={200: "Recorded"}, errors=("conflict", "too_large")
     ),
     ("GET", "/api/runs/{run}"): Operation(policy="run", answers={200: "Run"}),
+    ("GET", "/api/runs/{run}/outputs/{call}"): Operation(policy="run", answers={200: "Output"}),
     ("POST", "/api/conversations"): Operation(
         policy="owner", body="NewConversation", answers={200: "Conversation", 201: "Conversation"},
         errors=("too_large",),

@@ -89,6 +89,13 @@ _RUN: Final[Shape] = record(
     {"attempt": _COUNT, "frames": _COUNT, "calls": many(_ANY), "waiting": many(string())},
 )
 
+_ASSISTANT: Final[Mapping[str, Shape]] = {
+    "name": string(),
+    "title": string(),
+    "starters": many(string()),
+    "model": string(),
+}
+
 SHAPES: Final[Mapping[str, Shape]] = {
     "Chat": {
         "anyOf": [
@@ -121,6 +128,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         ]
     },
     "Run": _RUN,
+    "Output": _ANY,
     "NewConversation": record(
         {},
         {"id": _MAYBE, "title": string(maxLength=200)},
@@ -131,7 +139,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Messages": record(
         {"messages": many(record({"id": string(), "sequence": _COUNT, "role": string(), "parts": many(_ANY)}))}
     ),
-    "Assistant": record({"name": string(), "title": string(), "starters": many(string()), "model": string()}),
+    "Assistant": record(_ASSISTANT, {"assistants": many(record(_ASSISTANT))}),
     "Health": record({"status": string()}),
     "Ready": record({"ready": _FLAG, "draining": _FLAG, "parts": record({})}),
     "Status": record({}),

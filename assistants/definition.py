@@ -122,11 +122,11 @@ def _wrong_starters(starters: object) -> str:
 
 
 def _wrong_texts(texts: Mapping[str, object]) -> str:
-    for field, text in texts.items():
+    for where, text in texts.items():
         if not isinstance(text, str):
-            return f"{field} is a text"
+            return f"{where} is a text"
         if whole(text) != text:
-            return f"{field} holds a control character or half of a character: take it out"
+            return f"{where} holds a control character or half of a character: take it out"
     return ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from engine.numbers import for_browser
+from engine.shorten import shortened
 from engine.text import whole, whole_json
 from engine.values import OpenStep
 from protocol.frames import Frame, SourceUrl
@@ -37,7 +38,7 @@ def called(number: int, step: OpenStep, call: ServedCall) -> tuple[OpenStep, tup
             "type": "tool-input-available",
             "toolCallId": frame_id,
             "toolName": whole(call.name),
-            "input": for_browser(whole_json(call.input)),
+            "input": shortened(for_browser(whole_json(call.input))),
             "dynamic": True,
             "providerExecuted": True,
         },
@@ -126,7 +127,7 @@ def _output(number: int, at: int, result: ServedResult) -> Frame:
     return {
         "type": "tool-output-available",
         "toolCallId": frame_id,
-        "output": for_browser(whole_json(result.output)),
+        "output": shortened(for_browser(whole_json(result.output))),
         "dynamic": True,
         "providerExecuted": True,
     }

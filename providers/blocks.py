@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.text import paired
 from protocol.json import Json, JsonObject
 from protocol.model import Compacted, ModelEvent, ServedCall, TextDelta, ThinkingDelta, ToolInputDelta
 from providers.history import tool_input
 from providers.served import SERVED_CALLS, cited, is_served_result, served_result
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = {"text": "text", "thinking": "thinking"}  # type of a block: where it keeps its text
 _OF_BLOCK = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
 
@@ -134,7 +134,4 @@ def _list(value: Json) -> list[Json]:
 def _whole(text: str, *, last: bool) -> tuple[str, str]:
     """The text up to its last complete character, and what is left of a character begun. Lone halves become U+FFFD."""
     half = text[-1] if text and not last and "\ud800" <= text[-1] <= "\udbff" else ""
-    text = text[: len(text) - len(half)]
-    if _SURROGATE.search(text):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text, half
+    return paired(text[: len(text) - len(half)]), half

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from assistants.definition import Assistant
 from checkpoints.port import ClaimRequest, Grip, Loaded, Order, Refusal, Refused
 from engine import checkpoint, turn
 from engine.context import Cut

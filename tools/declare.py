@@ -20,7 +20,7 @@ from protocol.json import Json
 from protocol.model import ToolSchema
 from tools.signature import Function, WrongTool, read_signature
 
-__all__ = ["TOOL_SECONDS", "Call", "Repeat", "Tool", "WrongTool", "tool"]
+__all__ = ["TOOL_SECONDS", "Artifact", "Call", "Repeat", "Tool", "WrongTool", "tool"]
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)  # what every provider takes
 

@@ -108,7 +108,9 @@ def _presented(asked: ToolCall, number: int, artifact: Artifact) -> JsonObject:
     }
     shown: JsonObject = {"id": whole(artifact.id) or f"{asked.id}.{number}", "kind": whole(artifact.kind)}
     shown |= {key: capped(whole(text), MAX_ERROR_BYTES) for key, text in texts.items() if text}
-    return shown if artifact.content is None else {**shown, "content": shortened(for_browser(to_json(artifact.content)))}
+    return (
+        shown if artifact.content is None else {**shown, "content": shortened(for_browser(to_json(artifact.content)))}
+    )
 
 
 def _text(value: Json) -> str:

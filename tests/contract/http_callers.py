@@ -9,7 +9,7 @@ import httpx2
 
 from api.keys import new_key
 from api.ports import Admitted, ApiParts, Operations
-from records.values import ApiKey, Key
+from records.values import ApiKey, Key, KeptOutput
 from tests.contract.http_house import Change, House, reading, saying
 from tests.contract.records.values import delete
 from tests.issuer import Issuer
@@ -17,6 +17,7 @@ from tests.rig import NOW_MS, StillClock
 
 ISSUER = Issuer()
 INTERNAL = "an internal token of thirty-two bytes"
+CALL = "c1.0"
 RUN = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
 EVERYTHING = frozenset({"read", "write", "act_for"})
 
@@ -75,7 +76,7 @@ class Names:
 
 @asynccontextmanager
 async def answering(house: House) -> AsyncIterator[tuple[Names, str]]:
-    """Ann's turn, under way and held; its names, and a resume token for it. A conversation of hers, `gone`, was deleted."""
+    """Ann's turn, under way and held, with a large output kept; its names, and a resume token for it. A conversation of hers, `gone`, was deleted."""
     house.plays(saying("one", "two"), hold=1)
     ann = await holding(house, await key_of(house))
     await ann.post("/api/conversations", json={"id": "gone"})
@@ -84,6 +85,8 @@ async def answering(house: House) -> AsyncIterator[tuple[Names, str]]:
     async with reading(ann, "POST", "/api/chat", json=body) as stream:
         await stream.until(b'"one"')
         handle, token = stream.headers["x-workflow-run-id"], stream.headers["x-chat-resume-token"]
+        kept = KeptOutput(run_id=RUN, call_id=CALL, attempt=1, bytes=2, content=[], now_ms=NOW_MS)
+        assert await house.parts.records.keep_output(kept)
         yield Names(run=handle, run_id=RUN, conversation="c1"), token
         house.model.release()
         await stream.rest()

@@ -7,7 +7,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from api.openapi import OPERATIONS, Operation
-from tests.contract.http_callers import Names, admitting, answering, callers, holding
+from tests.contract.http_callers import CALL, Names, admitting, answering, callers, holding
 from tests.contract.http_house import reading, running
 
 Address = tuple[str, str]
@@ -34,7 +34,7 @@ OF_ANYBODY = {("GET", "/api/conversations"), ("GET", "/api/assistant")}
 async def call(client: httpx2.AsyncClient, address: Address, names: Names, **headers: str) -> tuple[int, bytes]:
     """Status and body; of a stream that opens, nothing but that it does."""
     method, template = address
-    path = template.format(run=names.run, name=names.run, conversation=names.conversation)
+    path = template.format(run=names.run, name=names.run, conversation=names.conversation, call=CALL)
     query = {"runId": names.run_id} if template == "/api/chat/stream" else {}
     body = BODIES[OPERATIONS[address].body]
     filled = body and {key: value.format(conversation=names.conversation) if isinstance(value, str) else value for key, value in body.items()}  # fmt: skip
@@ -171,7 +171,7 @@ async def test_other_methods_are_refused_alike() -> None:
         for path in {path for _, path in OPERATIONS if "{" in path}:
             declared = {method for method, one in OPERATIONS if one == path}
             for method in {"GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE", "TRACE"} - declared:
-                where = [path.format(run=n.run, name=n.run, conversation=n.conversation) for n in (names, UNKNOWN)]
+                where = [path.format(run=n.run, name=n.run, conversation=n.conversation, call=CALL) for n in (names, UNKNOWN)]
                 found |= {(await eve.request(method, one)).status_code for one in where}
 
     assert found == {405}

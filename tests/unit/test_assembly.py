@@ -95,7 +95,12 @@ def test_digits_of_an_input_are_exact_and_unusable_input_is_left_to_its_fragment
     inputs += ['{"n":NaN}', '{"s":"\\ud83d"}', "[" * 100_000]
     _, stopped = fed(spoken(*(tool_use(str(at), "find", raw) for at, raw in enumerate(inputs)), reason="max_tokens"))
     assert stopped is not None
-    assert [kept["input"] for kept in stopped.content] == [{"id": 2512292042121000001, "a": 2}, *[{}] * 5, {"s": "\ufffd"}, {}]
+    assert [kept["input"] for kept in stopped.content] == [
+        {"id": 2512292042121000001, "a": 2},
+        *[{}] * 5,
+        {"s": "\ufffd"},
+        {},
+    ]
 
 
 def test_a_message_without_end_or_reason_is_not_finished() -> None:

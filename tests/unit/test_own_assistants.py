@@ -181,7 +181,7 @@ def test_the_command_lists_who_answers_with_which_tools(capsys: pytest.CaptureFi
 
 
 def test_only_these_names_are_public() -> None:
-    assert tools.declare.__all__ == ["TOOL_SECONDS", "Call", "Repeat", "Tool", "WrongTool", "tool"]
+    assert tools.declare.__all__ == ["TOOL_SECONDS", "Artifact", "Call", "Repeat", "Tool", "WrongTool", "tool"]
     assert assistants.definition.__all__ == ["PROFILES", "Assistant", "Limits", "Profile", "WrongDefinition"]
     imported = set(re.findall(r"^from (assistants|tools|app|engine|protocol)\.(\w+) import (.*)$", PAGE, re.MULTILINE))
     public = {"definition": assistants.definition.__all__, "declare": tools.declare.__all__}

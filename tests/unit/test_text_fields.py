@@ -118,6 +118,7 @@ def test_lengths_are_counted_in_code_points_of_what_is_kept() -> None:
 def test_a_definition_with_an_unfit_text_is_refused() -> None:
     fit = Assistant(name="a", title="\U0001f600", instructions="\u202eB\u0301\u2028")
 
-    for change in (lambda: replace(fit, title="a\x00"), lambda: replace(fit, instructions="\ud83d")):
-        with pytest.raises(WrongDefinition, match="control character or half"):
-            change()
+    with pytest.raises(WrongDefinition, match="title holds a control character or half"):
+        replace(fit, title="a\x00")
+    with pytest.raises(WrongDefinition, match="instructions holds a control character or half"):
+        replace(fit, instructions="\ud83d")
