@@ -83,7 +83,8 @@ def _run(file: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise AssistantError(f"{error.filename}:{error.lineno}: {error.msg}") from error
+        where = f"{error.filename}:{error.lineno}"
+        raise AssistantError(f"{where}: {error.msg}") from error
     except (Exception, SystemExit) as error:
         raise AssistantError(f"{_where(file, error)}: {_what(error)}") from error
     return module

@@ -70,14 +70,14 @@ def left(number: int, step: OpenStep, *, goes_on: bool) -> tuple[OpenStep, tuple
 def source(step: OpenStep, cited: Cited) -> tuple[Frame, ...]:
     """The frame of a source; none where the message names it already."""
     named = [part for part in step.message.parts if str(part["type"]).startswith("source-")]
-    title = whole(cited.title)
+    title, url = whole(cited.title), whole(cited.url)
     for part in named:
-        if part.get("url", "") == cited.url and (cited.url or part.get("title") == title):
+        if part.get("url", "") == url and (url or part.get("title") == title):
             return ()
     source_id = f"src{len(named) + 1}"
-    if not cited.url:
+    if not url:
         return ({"type": "source-document", "sourceId": source_id, "mediaType": cited.media_type, "title": title},)
-    page: SourceUrl = {"type": "source-url", "sourceId": source_id, "url": cited.url}
+    page: SourceUrl = {"type": "source-url", "sourceId": source_id, "url": url}
     if title:
         page["title"] = title
     return (page,)

@@ -5,7 +5,6 @@ raises ValueError, KeyError or TypeError: the caller treats it as a broken strea
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

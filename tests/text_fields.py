@@ -15,9 +15,9 @@ Found = Callable[[Carried], dict[str, Any]]
 # text: pieces of what a model wrote, in which a character may be spelled by its number.
 OURS = {
     "abort.reason", "data-config", "data-context", "data-error", "data-handoff", "data-loop", "data-question", "data-recovering",
-    "data-reply", "data-run", "data-trace", "data-usage", "data-void", "error.errorText", "finish.finishReason", "*.type", "*.id",
+    "data-reply", "data-run", "data-trace", "data-usage", "data-void", "data-rate-limited", "data-model-fallback", "*.sourceId", "*.mediaType", "request.tier", "error.errorText", "finish.finishReason", "*.type", "*.id",
     "*.messageId", "*.approvalId", "*.toolCallId", "*.toolName", "*-end.providerMetadata", "tool-input-delta.inputTextDelta",
-    "data-artifact", "data-citations", "data-sources", "data-suggested-prompts",  # nothing makes these frames yet
+    "data-citations", "data-sources",  # nothing makes these frames yet
     "request.run_id", "request.conversation_id", "request.message_id", "request.user_message_id", "request.owner", "request.tenant",
     "request.assistant", "request.script", "input.id", "input.type", "input.target",
 }  # fmt: skip
@@ -95,5 +95,27 @@ FIELDS: dict[str, Found] = {
     "data-tool-progress": lambda turn: {
         "key in frames": next(iter(_frame(turn, "data-tool-progress")["data"]["progress"])),
         "frames": next(iter(_frame(turn, "data-tool-progress")["data"]["progress"].values())),
+    },
+    "source-document.title": lambda turn: {
+        name: _part(parts, "source-document")["title"] for name, parts in turn.messages.items()
+    },
+    "source-url.title": lambda turn: {
+        name: _part(parts, "source-url")["title"] for name, parts in turn.messages.items()
+    },
+    "source-url.url": lambda turn: {name: _part(parts, "source-url")["url"] for name, parts in turn.messages.items()},
+    "data-artifact": lambda turn: (
+        {
+            f"{field} in {name}": _part(parts, "data-artifact")["data"][field]
+            for name, parts in turn.messages.items()
+            for field in ("kind", "title", "url")
+        }
+        | {
+            name: [*_part(parts, "data-artifact")["data"]["content"].values()][0]
+            for name, parts in turn.messages.items()
+        }
+    ),
+    "data-suggested-prompts": lambda turn: {
+        "stream": _part(turn.message.parts, "data-suggested-prompts")["data"]["prompts"][0],
+        "records": _part(turn.stored[1], "data-suggested-prompts")["data"]["prompts"][0],
     },
 }

@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from api.bodies import parse_object
 from api.chat_body import parse_chat
 from api.input_body import parse_input
+from assistants.definition import Assistant
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import Append, Appended, Grip, Order, Refusal
 from engine import checkpoint
@@ -17,6 +18,7 @@ from engine.fold import fold
 from protocol.checkpoint import Message, Seal
 from protocol.model import (
     BlockEnded,
+    Cited,
     ModelRequest,
     ProviderEvent,
     Stopped,
@@ -30,7 +32,7 @@ from records.records import Records
 from records.values import Key, Span
 from runner.port import Job
 from tests.rig import MESSAGE_ID, RUN_ID, Rig, StillClock
-from tools.declare import Call, Tool, tool
+from tools.declare import Artifact, Call, Tool, tool
 
 ASKED, DENIED = "c1.3", "c1.2"
 LONGEST = 4_000
@@ -50,7 +52,7 @@ class _Speaker:
 
     def __init__(self, text: str) -> None:
         self.asked: list[ModelRequest] = []
-        self._text = text
+        self.text = text
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
         self.asked.append(request)
@@ -58,7 +60,7 @@ class _Speaker:
             yield event
 
     def _first(self) -> Iterator[ProviderEvent]:
-        text = self._text
+        text = self.text
         given = {"value": text, "at": {text: text}}
         calls: list[tuple[str, Any]] = [
             ("look", given),
@@ -71,6 +73,7 @@ class _Speaker:
         yield BlockEnded(None)
         yield from (TextDelta(unit) for unit in units(text))
         yield BlockEnded(None)
+        yield from (Cited(title=text), Cited(title=text, url=text))
         for number, (name, given) in enumerate(calls):
             yield ToolInputDelta(f"p{number}", name, json.dumps(given))
         used = [
@@ -81,8 +84,8 @@ class _Speaker:
         yield Stopped(reason="tool_use", content=tuple(content))
 
     def _last(self) -> Iterator[ProviderEvent]:
-        yield TextDelta(self._text)
-        yield Stopped(reason="end_turn", content=({"type": "text", "text": self._text},))
+        yield TextDelta(self.text)
+        yield Stopped(reason="end_turn", content=({"type": "text", "text": self.text},))
 
 
 class _Listening(MemoryRunStore):
@@ -105,6 +108,13 @@ class Carrier(Rig):
 
     def provider(self, script: Script) -> Provider:
         return self.speaker
+
+    @property
+    def assistant(self) -> Assistant:
+        async def suggest(_question: str, _answer: str) -> tuple[str, ...]:
+            return (self.speaker.text,)
+
+        return replace(super().assistant, suggest=suggest)
 
     def tools_for(self, text: str) -> tuple[Tool, ...]:
         @tool(repeat="safe")
@@ -132,6 +142,7 @@ class Carrier(Rig):
         async def report(call: Call, value: str) -> str:
             """Tell how far it is."""
             call.progress({text: text})
+            call.present(Artifact(kind=text, title=text, url=text, content={text: text}))
             return text
 
         return (look, broken, pay, ask, report)

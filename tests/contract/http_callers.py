@@ -9,7 +9,7 @@ import httpx2
 
 from api.keys import new_key
 from api.ports import Admitted, ApiParts, Operations
-from records.values import ApiKey, Key, KeptOutput
+from records.values import ApiKey, KeptOutput, Key
 from tests.contract.http_house import Change, House, reading, saying
 from tests.contract.records.values import delete
 from tests.issuer import Issuer

@@ -171,7 +171,9 @@ async def test_other_methods_are_refused_alike() -> None:
         for path in {path for _, path in OPERATIONS if "{" in path}:
             declared = {method for method, one in OPERATIONS if one == path}
             for method in {"GET", "HEAD", "OPTIONS", "PUT", "PATCH", "POST", "DELETE", "TRACE"} - declared:
-                where = [path.format(run=n.run, name=n.run, conversation=n.conversation, call=CALL) for n in (names, UNKNOWN)]
+                where = [
+                    path.format(run=n.run, name=n.run, conversation=n.conversation, call=CALL) for n in (names, UNKNOWN)
+                ]
                 found |= {(await eve.request(method, one)).status_code for one in where}
 
     assert found == {405}
