@@ -110,7 +110,7 @@ FIELDS: dict[str, Found] = {
             for field in ("kind", "title", "url")
         }
         | {
-            name: [*_part(parts, "data-artifact")["data"]["content"].values()][0]
+            name: next(iter(_part(parts, "data-artifact")["data"]["content"].values()))
             for name, parts in turn.messages.items()
         }
     ),
