@@ -1,6 +1,7 @@
 """The body of a chat request, in every form that clients send.
 
-Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "context"?: {"history"?: […]}}
+Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "on_busy"?: "refuse" | "interrupt",
+                           "files"?: [file part, …], "context"?: {"history"?: […]}}
 AI SDK                    {"id"?, "messages": […, {"role": "user", "parts": […]}]}
 AI SDK, last message only {"id"?, "message": {"role": "user", "parts": […]}}
 
@@ -16,6 +17,7 @@ from api.bodies import storable
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID, RUN_ID
 from protocol.json import Json, JsonObject
+from protocol.turn import files_of
 
 HISTORY_ENTRIES: Final = 100
 _ASSISTANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -29,8 +31,9 @@ class ChatBody:
     conversation_id: str | None
     run_id: str | None
     assistant: str | None
-    has_attachments: bool
+    files: tuple[JsonObject, ...]  # the parts that attach one, as the client sent them
     history: tuple[JsonObject, ...]
+    interrupts: bool = False  # a run under way is stopped for this one
 
 
 def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: int) -> ChatBody:
@@ -50,22 +53,23 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
         conversation_id=_conversation_id(body, message.by_sdk),
         run_id=_uuid(body.get("run_id")) or _uuid(idempotency_key),
         assistant=_name(body.get("assistant")),
-        has_attachments=message.has_attachments,
+        files=message.files,
         history=_history(body.get("context")),
+        interrupts=_interrupts(body.get("on_busy")),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _UserMessage:
     text: str
-    has_attachments: bool = False
+    files: tuple[JsonObject, ...] = ()
     by_sdk: bool = False
 
 
 def _user_message(body: JsonObject) -> _UserMessage:
     message = body.get("message")
     if isinstance(message, str):
-        return _UserMessage(message)
+        return _UserMessage(message, _files(body.get("files")))
     if message is None and isinstance(body.get("messages"), list):
         messages = cast("list[Json]", body["messages"])
         message = messages[-1] if messages else None
@@ -82,7 +86,15 @@ def _from_parts(message: JsonObject) -> _UserMessage:
         return _UserMessage(_text(message.get("content")), by_sdk=True)
     objects = [part for part in parts if isinstance(part, dict)]
     text = "\n".join(_text(part.get("text")) for part in objects if part.get("type") == "text")
-    return _UserMessage(text, any(part.get("type") == "file" for part in objects), by_sdk=True)
+    return _UserMessage(text, files_of(objects), by_sdk=True)
+
+
+def _files(value: Json) -> tuple[JsonObject, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise TurnkeepError("invalid", "files is a list of file parts.")
+    return tuple(cast("list[JsonObject]", value))
 
 
 def _text(value: Json) -> str:
@@ -107,6 +119,12 @@ def _uuid(value: Json) -> str | None:
     if isinstance(value, str) and RUN_ID.fullmatch(value.lower()) is not None:
         return value.lower()
     return None
+
+
+def _interrupts(value: Json) -> bool:
+    if value not in (None, "refuse", "interrupt"):
+        raise TurnkeepError("invalid", "on_busy is refuse or interrupt.")
+    return value == "interrupt"
 
 
 def _name(value: Json) -> str | None:

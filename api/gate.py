@@ -89,10 +89,10 @@ class Gate:
         return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk)
 
     async def row(self, run_id: str) -> Run | None:
-        """The run's row in our tenant; whose it is, is for the caller to compare."""
+        """The run's row in our tenant, unless its conversation was deleted; whose it is, is for the caller to compare."""
         if RUN_ID.fullmatch(run_id) is None:
             return None
-        row = await self._parts.records.run(run_id)
+        row = await self._parts.records.shown_run(run_id)
         return row if row is not None and row.tenant == self._parts.tenant else None
 
     async def find(self, run_id: str) -> tuple[Place, RunView] | None:

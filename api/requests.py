@@ -34,6 +34,7 @@ _PARAMETERS: Final = frozenset(
         "after",
         "since",
         "until",
+        "name",
     }
 )
 

@@ -7,17 +7,19 @@ request again finds the row and goes on from there; and if nobody asks again, th
 from dataclasses import dataclass
 from typing import assert_never
 
+from api.attachments import Attachments, file_id_of
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
 from api.errors import not_found
 from api.gate import Gate, Grant
 from api.ports import ApiParts, Place
+from api.stopping import end_run
 from assistants.definition import Assistant
 from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
+from records.values import Beginning, Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +47,26 @@ class Turns:
     def __init__(self, parts: ApiParts, gate: Gate) -> None:
         self._parts = parts
         self._gate = gate
+        self._attachments = Attachments(parts)
 
     async def open(self, caller: Caller, body: ChatBody, sdk: Sdk) -> OpenTurn | PastTurn:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
             TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering, and without one for a
-                run id that another message has; `not_found` for a conversation or run id that is not the caller's;
-                `not_configured`; `unavailable`.
+                run id that another message has; `not_found` for a conversation, file or run id that is not the caller's;
+                `invalid` or `too_large` for a file; `not_configured`; `unavailable`.
         """
         assistant = self._assistant(body.assistant)
         self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
+        files = await self._attachments.take((self._parts.tenant, caller.owner), body.files)
+        conversation_id = body.conversation_id or await self._thread(caller)
         request = self._request(caller, body, assistant)
-        beginning = await self._parts.records.begin(self._begin(request, body, assistant))
+        request = request.model_copy(update={"files": files, "conversation_id": conversation_id})
+        beginning = await self._beginning(request, body, assistant)
+        if isinstance(beginning, Busy) and body.interrupts:
+            await end_run(self._parts, self._gate, beginning.run_id)
+            beginning = await self._beginning(request, body, assistant)
         grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)
         match beginning:
             case Begun(sequence):
@@ -80,22 +89,31 @@ class Turns:
             raise TurnkeepError("invalid", "There is no such assistant.")
         return assistant
 
+    async def _thread(self, caller: Caller) -> str:
+        """The conversation of a session that names none; another one where that was deleted."""
+        stem = session_thread(caller.owner)
+        deleted = await self._parts.records.deleted_threads(self._parts.tenant, caller.owner, stem)
+        return f"{stem}-{deleted + 1}" if deleted else stem
+
     def _request(self, caller: Caller, body: ChatBody, assistant: Assistant) -> TurnRequest:
         run_id = body.run_id or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
-            conversation_id=body.conversation_id or session_thread(caller.owner),
+            conversation_id="",
             message_id=f"msg_{plain}",
             user_message_id=f"usr_{plain}",
             owner=caller.owner,
             tenant=self._parts.tenant,
             assistant=assistant.name,
             text=body.text,
-            has_attachments=body.has_attachments,
+            has_attachments=bool(body.files),
             sequence=0,
             created_ms=self._parts.clock.now_ms(),
         )
+
+    async def _beginning(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> Beginning:
+        return await self._parts.records.begin(self._begin(request, body, assistant))
 
     @staticmethod
     def _begin(request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
@@ -105,7 +123,8 @@ class Turns:
             assistant=request.assistant,
             user_message_id=request.user_message_id,
             message_id=request.message_id,
-            parts=({"type": "text", "text": request.text},),
+            parts=(*request.files, {"type": "text", "text": request.text}),
+            files=tuple(map(file_id_of, request.files)),
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
         )
@@ -141,6 +160,8 @@ class Turns:
         return self._parts.memory
 
     async def _again(self, grant: Grant, request: TurnRequest, run: Run) -> OpenTurn | PastTurn:
+        if await self._gate.row(run.run_id) is None:
+            raise not_found()  # it was in a conversation that is deleted
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.

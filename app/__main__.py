@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "dispatch": "look at or set the switch between durable and inline",
     "runs": "look at runs and stop them",
     "spend": "print what was spent, and what is left of today's budget",
+    "erase": "erase what was deleted, or all that one owner has",
     "migrate": "bring the database's tables up to this build",
     "settings": "print the settings in force",
     "smoke": "run one scripted turn on a deployment",

@@ -60,13 +60,23 @@ async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher
                 model_of=core.model_of,
                 pages=ROOT / "web",
                 default_sdk=cast("Sdk", core.settings.sdk),  # within its bounds
-                limits=Limits(prestream_ms=core.settings.prestream_ms, heartbeat_ms=core.settings.comment_ms),
+                limits=_limits(core.settings),
                 operations=_operations(core, workflows, Smoke(core, workflows, primary.hub)),
             )
             yield build(parts), dispatcher
     finally:
         await primary.hub.close()
         await memory.hub.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        prestream_ms=settings.prestream_ms,
+        heartbeat_ms=settings.comment_ms,
+        log_kept_ms=settings.retention_seconds * 1_000,
+        file_bytes=settings.file_bytes,
+        files_bytes=settings.files_bytes,
+    )
 
 
 def _workflows(settings: Settings) -> Workflows:

@@ -3,20 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One stored message. `provider` holds the turn's messages as they went to the model, where that is known."""
+    """One stored message. `provider` holds the turn's messages as they went to the model, where that is known.
+
+    `files` are the parts that attach one. They stand before the text in history, and stay references there.
+    """
 
     role: str
     text: str
     provider: tuple[JsonObject, ...] = ()
+    files: tuple[JsonObject, ...] = ()
 
 
-def reconstruct(said: Sequence[Said], question: str, *, turns: int | None) -> tuple[JsonObject, ...]:
-    """The messages for a new question. `turns` is how many past turns are sent, None all, 0 none.
+def reconstruct(
+    said: Sequence[Said], question: str, *, turns: int | None, files: tuple[JsonObject, ...] = ()
+) -> tuple[JsonObject, ...]:
+    """The messages for a new question and the files it attaches. `turns` is how many past turns are sent, None all, 0 none.
 
     A turn begins with a user's message; one that was never answered stays, joined with the next, because providers want the
     roles to alternate (REQ-I15).
@@ -24,12 +30,12 @@ def reconstruct(said: Sequence[Said], question: str, *, turns: int | None) -> tu
     messages: list[JsonObject] = []
     for one in _window(said, turns):
         if one.role == "user":
-            _say(messages, one.text)
+            _say(messages, one.text, one.files)
         elif one.provider:
             messages.extend(one.provider)
         elif one.text.strip():
             messages.append({"role": "assistant", "content": [_text(one.text)]})
-    _say(messages, question)
+    _say(messages, question, files)
     return tuple(messages)
 
 
@@ -42,12 +48,13 @@ def _window(said: Sequence[Said], turns: int | None) -> Sequence[Said]:
     return said[starts[-turns] if len(starts) >= turns else starts[0] :]
 
 
-def _say(messages: list[JsonObject], text: str) -> None:
-    """Add a user's text, in the message before it where that is the user's too."""
+def _say(messages: list[JsonObject], text: str, files: tuple[JsonObject, ...]) -> None:
+    """Add what a user said, in the message before it where that is the user's too."""
+    said: list[Json] = [*files, _text(text)]
     if messages and messages[-1]["role"] == "user" and isinstance(messages[-1]["content"], list):
-        messages[-1] = {"role": "user", "content": [*messages[-1]["content"], _text(text)]}
+        messages[-1] = {"role": "user", "content": [*messages[-1]["content"], *said]}
     else:
-        messages.append({"role": "user", "content": [_text(text)]})
+        messages.append({"role": "user", "content": said})
 
 
 def _text(text: str) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from records import runs
+from records import files, runs
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
 from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Run, TurnBegin
@@ -25,6 +25,8 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
         return Reused()
     if refusal is not None:
         return refusal
+    if not files.use(connection, key, turn.files):
+        return NotFound()
     sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
     _take_place(connection, turn, sequence, create=place is None)
     connection.execute(insert(messages).values(_user_message(turn, sequence)))

@@ -32,6 +32,7 @@ class TurnBegin:
     parts: tuple[JsonObject, ...]
     now_ms: int
     create_if_missing: bool = False
+    files: tuple[str, ...] = ()  # ids of those that the parts attach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No such conversation, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
+    """No such conversation or file, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,15 @@ class Conversation:
     active_run_id: str | None
     created_ms: int
     updated_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """A conversation that was deleted, and when."""
+
+    key: Key
+    active_run_id: str | None
+    deleted_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from protocol.json import Json
 from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
+from runner.attachments import Attachments
 from runner.collect import observed
 from runner.hold import Hold
 from runner.inbox import Inbox
@@ -52,7 +53,7 @@ class Drive:
         self._brief = brief
         self._hold = brief.hold
         self._work = Work()
-        self._meter = Meter(parts, brief.hold)
+        self._meter = Meter(parts, brief.hold, Attachments(parts.records.files, brief.request))
         self._before = before
         self._checkpoint_bytes = sum(map(len, brief.loaded.deltas))
         self._begun_ms = parts.clock.monotonic_ms()

@@ -13,7 +13,7 @@ from protocol.checkpoint import LedgerEntry, Outcome, Seal, TurnState
 from protocol.errors import ErrorKind, LostClaim, TurnkeepError
 from protocol.frames import data
 from protocol.json import JsonObject
-from protocol.turn import SliceResult, TurnRequest
+from protocol.turn import SliceResult, TurnRequest, files_of
 from records.values import HistoryMessage
 from runner import settlement
 from runner.drive import Brief, Drive
@@ -130,7 +130,7 @@ class Runner:
         stored = await self._said_before(hold, request, turns)
         # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
         said = [_said(message) for message in stored] or [_claimed(entry) for entry in request.stateless_history]
-        return reconstruct(said, request.text, turns=turns)
+        return reconstruct(said, request.text, turns=turns, files=request.files)
 
     async def _said_before(self, hold: Hold, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
         """From the records, which may be away for a moment: that is no reason to try the whole turn again."""
@@ -189,7 +189,7 @@ def _plan(brief: Brief) -> Plan:
 
 def _said(message: HistoryMessage) -> Said:
     text = "".join(str(part["text"]) for part in message.parts if part["type"] == "text")
-    return Said(message.role, text, message.provider)
+    return Said(message.role, text, message.provider, files_of(message.parts))
 
 
 def _claimed(entry: JsonObject) -> Said:
