@@ -63,8 +63,8 @@ export class Run {
   #stopped = false;
   #detached = false;
 
-  constructor({ text = null, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
-    Object.assign(this, { text, conversationId, runId, handle, next, message });
+  constructor({ text = null, files = [], conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
+    Object.assign(this, { text, files, conversationId, runId, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
@@ -72,8 +72,8 @@ export class Run {
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, conversationId, runId, handle, next, message } = this;
-    return { text, conversationId, runId, handle, next, message };
+    const { text, files, conversationId, runId, handle, next, message } = this;
+    return { text, files, conversationId, runId, handle, next, message };
   }
 
   /**
@@ -156,7 +156,8 @@ export class Run {
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
     const start = `startIndex=${this.next}`;
     if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId };
+    const files = this.files.length > 0 ? { files: this.files } : {};
+    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId, ...files };
     return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
   }
 

@@ -102,6 +102,15 @@ test("Stored messages are turns again, also where one was not answered", () => {
   assert.deepEqual(shown, [[null, "a", "finished"], ["One?", "c", "finished"], ["Two?", null, null]]);
 });
 
+test("Stored messages keep the files they attached", () => {
+  const file = { type: "file", mediaType: "image/png", filename: "a.png", url: "/api/files/file_1" };
+  const messages = [{ id: "a", role: "user", parts: [file, { type: "text", text: "What is it?" }] }];
+
+  const [{ text, files }] = turnsOf(messages);
+
+  assert.deepEqual({ text, files }, { text: "What is it?", files: [file] });
+});
+
 test("Progress is a share, a count of a total, or only words", () => {
   assert.deepEqual(measure(0.5), { value: 0.5, max: 1, text: "50 %" });
   assert.deepEqual(measure({ counted: 3, of: 20 }), { value: 3, max: 20, text: "3 of 20" });

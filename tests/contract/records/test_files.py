@@ -100,7 +100,7 @@ async def test_a_file_goes_with_the_last_conversation_that_uses_it(records: Reco
 
 
 async def test_what_nobody_uses_goes_after_a_while(records: Records) -> None:
-    """K5: counted from its last upload; a file in use stays however old."""
+    """K5, [U5]: counted from its last upload; a file in use stays however old."""
     unused, used = await kept(records), await kept(records, replace(PICTURE, content=b"in use"))
     await records.begin(replace(turn("r1"), files=(used,)))
 
