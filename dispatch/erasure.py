@@ -1,7 +1,7 @@
 """Deleted conversations, once they are due: nothing is left of them but a row. And files that no message came to use.
 
 Any process does it, and several at once do no harm. What a process left half done when it died is found here: a run that still
-goes on in a deleted conversation is ended, whenever that one is due.
+goes on in a deleted conversation is ended, and its logs are erased, long before the conversation is due.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from runner.forgetting import forget
 
 ERASE_SECONDS: Final = 60.0
 PAGE: Final = 100
-STUCK_MS: Final = 60_000  # who deletes a conversation has ended its run long before
+STUCK_MS: Final = 30_000  # who deletes a conversation has done all this long before
 UNUSED_FILE_MS: Final = 86_400_000
 
 
@@ -33,7 +33,7 @@ class Erasure:
         now, erased = self._clock.now_ms(), 0
         due_ms, stuck_ms = now - self._after_ms, now - min(STUCK_MS, self._after_ms)
         for deleted in await self._records.deleted(due_ms, PAGE):
-            if deleted.deleted_ms <= stuck_ms:
+            if not deleted.forgotten and deleted.deleted_ms <= stuck_ms:
                 await forget(self._records, (self._store,), deleted, now_ms=now, kept_ms=self._kept_ms)
             if deleted.deleted_ms <= due_ms:
                 await self._records.erase(deleted.key, now)

@@ -1,7 +1,8 @@
-"""How a conversation goes: deleted, it is there for nobody; erased, nothing is left of it but its row.
+"""How a conversation goes, in three steps.
 
-Deleting is one transaction. Erasing is done by whoever comes to it, in bounded steps that may end anywhere and be taken again;
-the row is marked with the last of them.
+Deleted, it is there for nobody; forgotten, no store has anything of its runs; erased, nothing is left of it but its row.
+Deleting is one transaction. The rest is done by whoever comes to it, in bounded steps that may end anywhere and be taken again;
+the row is marked with the last of each.
 """
 
 from typing import Final
@@ -36,13 +37,13 @@ def remove_all(connection: Connection, tenant: str, owner: str, now_ms: int, lim
 
 
 def due(connection: Connection, until_ms: int, limit: int) -> tuple[Deleted, ...]:
-    """Deleted conversations with something left to do: erase those deleted until then, end the runs of all of them."""
+    """Deleted conversations with something left to do: erase those deleted until then, forget all of them."""
     query = (
         select(conversations)
         .where(
             conversations.c.deleted_ms.is_not(None),
             conversations.c.erased_ms.is_(None),
-            or_(conversations.c.deleted_ms <= until_ms, conversations.c.active_run_id.is_not(None)),
+            or_(conversations.c.deleted_ms <= until_ms, conversations.c.forgotten_ms.is_(None)),
         )
         .order_by(conversations.c.deleted_ms)
         .limit(limit)
@@ -52,6 +53,7 @@ def due(connection: Connection, until_ms: int, limit: int) -> tuple[Deleted, ...
             key=Key(tenant=row["tenant"], owner=row["owner"], conversation_id=row["id"]),
             active_run_id=row["active_run_id"],
             deleted_ms=row["deleted_ms"],
+            forgotten=row["forgotten_ms"] is not None,
         )
         for row in connection.execute(query).mappings()
     )
@@ -73,6 +75,13 @@ def with_logs(connection: Connection, key: Key, ended_since_ms: int) -> tuple[st
         or_(run_rows.c.ended_ms.is_(None), run_rows.c.ended_ms >= ended_since_ms),
     )
     return tuple(connection.execute(query).scalars())
+
+
+def forgotten(connection: Connection, key: Key, now_ms: int) -> None:
+    """Note that nothing of a deleted conversation is left in any store."""
+    row = (conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
+    deleted = (conversations.c.deleted_ms.is_not(None), conversations.c.forgotten_ms.is_(None))
+    connection.execute(update(conversations).where(*row, *deleted).values(forgotten_ms=now_ms))
 
 
 def erase_some(connection: Connection, key: Key, now_ms: int) -> bool:

@@ -169,7 +169,7 @@ class Records:
         )
 
     async def deleted(self, until_ms: int, limit: int) -> tuple[Deleted, ...]:
-        """Conversations that were deleted until then and are not erased, or have a run under way; longest ago first."""
+        """Conversations that were deleted until then and are not erased, or are not forgotten yet; longest ago first."""
         return await self._database.read(lambda connection: erasure.due(connection, until_ms, limit))
 
     async def deleted_threads(self, tenant: str, owner: str, stem: str) -> int:
@@ -179,6 +179,10 @@ class Records:
     async def runs_with_logs(self, key: Key, ended_since_ms: int) -> tuple[str, ...]:
         """The runs of a conversation, deleted or not, that have not ended or did so since."""
         return await self._database.read(lambda connection: erasure.with_logs(connection, key, ended_since_ms))
+
+    async def forgotten(self, key: Key, now_ms: int) -> None:
+        """Note that no run of a deleted conversation goes on, and that no store has a log of one."""
+        await self._database.write(lambda connection: erasure.forgotten(connection, key, now_ms))
 
     async def erase(self, key: Key, now_ms: int) -> None:
         """Erase a deleted conversation: its row stays, so that its id is not used again (C5). May be broken off and repeated."""

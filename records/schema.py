@@ -35,6 +35,7 @@ conversations = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("deleted_ms", BigInteger),
+    Column("forgotten_ms", BigInteger),  # since when no run of the deleted conversation goes on and no log is kept
     Column("erased_ms", BigInteger),
     Index("conversations_of_owner", "tenant", "owner", "updated_ms"),
     Index(

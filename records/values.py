@@ -131,11 +131,12 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """A conversation that was deleted, and when."""
+    """A conversation that was deleted, and when. `forgotten`: no run of it goes on, and no log of one is kept."""
 
     key: Key
     active_run_id: str | None
     deleted_ms: int
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

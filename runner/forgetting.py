@@ -23,3 +23,4 @@ async def forget(records: Records, stores: Sequence[RunStore], deleted: Deleted,
     if deleted.active_run_id is not None:
         # Unless it has ended, and with what it cost so far: somebody stopped it by deleting where it stood.
         await records.settle(deleted.active_run_id, Settlement(status="stopped", now_ms=now_ms))
+    await records.forgotten(deleted.key, now_ms)

@@ -66,6 +66,11 @@ class ScriptedChat:
                 return self._stream(int(asked.target.partition("startIndex=")[2] or 0))
             case ["chat", _, "stop" | "input" as verb]:
                 return self._stop() if verb == "stop" else self._input(json.loads(asked.body))
+            case names:
+                return self._other(names, asked)
+
+    def _other(self, names: list[str], asked: Asked) -> Answer:
+        match names:
             case ["files"]:
                 return self._file(asked.target.partition("name=")[2], asked.body)
             case ["files", _]:

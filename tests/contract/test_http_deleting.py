@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dispatch.erasure import Erasure
+from dispatch.erasure import STUCK_MS, Erasure
 from protocol.errors import StoreUnavailable
 from tests.contract.http_house import House, error, frame, pieces, reading, running, saying, types
 from tests.contract.test_http_ownership import NOT_FOUND
@@ -163,13 +163,13 @@ async def test_what_a_dead_process_left_undone_is_done_later(house: House, monke
         assert (await client.delete("/api/conversations/c1")).status_code == 200
     assert await store.view(RUN) is not None
     assert (await client.get(f"/api/runs/{RUN}")).json() == NOT_FOUND
-    rounds = Erasure(records, store, house.rig.clock, after_ms=1_000, kept_ms=86_400_000)
+    rounds = Erasure(records, store, house.rig.clock, after_ms=86_400_000, kept_ms=86_400_000)
 
+    house.rig.clock.now += STUCK_MS
     assert await rounds.round() == 0
-    house.rig.clock.now += 1_000
-    assert await rounds.round() == 1
-
     assert await store.view(RUN) is None
+    house.rig.clock.now += 86_400_000
+    assert await rounds.round() == 1
     assert await rounds.round() == 0
     assert (await client.post("/api/chat", json=ASKED)).json() == NOT_FOUND  # C5: its id stays used
 

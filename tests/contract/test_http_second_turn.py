@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from turnkeep_client.fold import empty, fold, text_of
 
 from tests.contract.http_house import House, frame, pieces, reading, running, saying
-from turnkeep_client.fold import empty, fold, text_of
 
 FIRST = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
 SECOND = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c22"

@@ -13,7 +13,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the time of erasure, the index of what is still to be erased, and the tables of files."""
+    """Add the times of a deletion's two ends, the index of what is still to be erased, and the tables of files."""
+    op.add_column("conversations", sa.Column("forgotten_ms", sa.BigInteger))
     op.add_column("conversations", sa.Column("erased_ms", sa.BigInteger))
     due = sa.text("deleted_ms IS NOT NULL AND erased_ms IS NULL")
     op.create_index("conversations_to_erase", "conversations", ["deleted_ms"], sqlite_where=due, postgresql_where=due)

@@ -34,18 +34,21 @@ async def test_a_deleted_conversation_is_there_for_nobody(records: Records) -> N
 
 
 async def test_what_is_left_to_do_is_found_by_whoever_comes(records: Records) -> None:
-    """A process may die after the deletion: runs under way are ended at once, the rest is erased when it is due."""
+    """A process may die after the deletion: logs and runs are seen to at once, the rest is erased when it is due."""
     for number, key in enumerate((ANA, OTHER, replace(ANA, conversation_id="c3")), 1):
         await records.begin(turn(f"r{number}", key))
-    await records.settle("r2", completed("r2"))
     await records.delete(ANA, 2_000)
     await records.delete(OTHER, 3_000)
+    await records.settle("r2", completed("r2"))
+    await records.forgotten(OTHER, 3_000)
 
     assert await records.deleted(1_999, 9) == (Deleted(key=ANA, active_run_id="r1", deleted_ms=2_000),)
     await records.settle("r1", completed("r1"))
+    await records.forgotten(ANA, 2_001)
+    await records.forgotten(replace(ANA, conversation_id="c3"), 2_001)  # it is not deleted
     assert await records.deleted(1_999, 9) == ()
     both = tuple(
-        Deleted(key=key, active_run_id=None, deleted_ms=deleted_ms)
+        Deleted(key=key, active_run_id=None, deleted_ms=deleted_ms, forgotten=True)
         for key, deleted_ms in ((ANA, 2_000), (OTHER, 3_000))
     )
     assert await records.deleted(3_000, 9) == both
