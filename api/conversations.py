@@ -87,7 +87,7 @@ def _add_changing(routes: APIRouter, parts: ApiParts, gate: Gate) -> None:
         """
         new = _checked(_New, await body(request))
         wanted = _key(parts, request, new.id or f"c-{parts.new_id()}")
-        created = await records.create(wanted, storable(new.title), parts.clock.now_ms())
+        created = await records.create(wanted, new.title, parts.clock.now_ms())
         conversation = await records.conversation(wanted)
         if created and conversation is not None:
             return json_response(_shown(conversation), 201)
@@ -100,7 +100,7 @@ def _add_changing(routes: APIRouter, parts: ApiParts, gate: Gate) -> None:
         """Give it a title: `{"title"}`. Its place in the list stays."""
         wanted = _key(parts, request, conversation)
         title = _checked(_Title, await body(request)).title
-        found = await records.conversation(wanted) if await records.rename(wanted, storable(title)) else None
+        found = await records.conversation(wanted) if await records.rename(wanted, title) else None
         if found is None:
             raise not_found()
         return json_response(_shown(found))
@@ -120,8 +120,9 @@ def _key(parts: ApiParts, request: Request, conversation_id: str) -> Key:
 
 
 def _checked(shape: type[Shape], body: JsonObject) -> Shape:
+    clean = {name: storable(value) if isinstance(value, str) else value for name, value in body.items()}
     try:
-        return shape.model_validate(body)
+        return shape.model_validate(clean)
     except ValidationError:
         # Not chained: the error would quote the body.
         fields = ", ".join(shape.model_fields)

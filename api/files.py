@@ -18,7 +18,6 @@ from protocol.json import JsonObject
 _SAFE: Final = {
     "content-security-policy": "default-src 'none'; sandbox",
     "cross-origin-resource-policy": "same-origin",
-    "x-content-type-options": "nosniff",
     "cache-control": "private, no-store",
 }
 

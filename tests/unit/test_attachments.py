@@ -40,7 +40,7 @@ async def test_the_newest_files_fit_first(monkeypatch: pytest.MonkeyPatch) -> No
         shown = await Attachments(records.files, TURN)(asking(*messages))
 
     note = "[A file was attached: a.txt (text/plain). It is left out: the conversation has too many large files.]"
-    sources = [message["content"][0].get("source", message["content"]) for message in shown.messages]  # type: ignore[index, union-attr, call-overload] # blocks
+    sources = [message["content"][0].get("source", message["content"]) for message in shown.messages]  # type: ignore[index, union-attr] # blocks
     assert sources == [
         [{"type": "text", "text": note}],
         {"type": "text", "media_type": "text/plain", "data": "second"},

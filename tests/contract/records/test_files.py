@@ -12,7 +12,7 @@ from records.records import Records
 from records.values import Begun, NotFound
 from tests.contract.records.values import ANA, BEN, completed, delete, erase, turn
 
-ROOM = 100
+ROOM = 1_000
 PICTURE = Upload(tenant="", owner="ana", media_type="image/png", name="a.png", content=b"picture", now_ms=1_000)
 OTHER = replace(ANA, conversation_id="c2")
 
@@ -115,8 +115,8 @@ async def test_what_nobody_uses_goes_after_a_while(records: Records) -> None:
 
 async def test_a_file_that_comes_into_use_while_it_is_swept_stays_or_is_refused(opened: Callable[[], Records]) -> None:
     """K4, K5: a message never points to a file that is gone."""
+    records, sweeper = opened(), opened()
     for at in range(20):
-        records, sweeper = opened(), opened()
         key = replace(ANA, conversation_id=f"c{at}")
         file_id = await kept(records, replace(PICTURE, content=b"content %d" % at))
         begun, _ = await asyncio.gather(
