@@ -3,19 +3,21 @@
 Two ways lead through it. Streams are matched here and write to the server's own `send`; everything else goes through FastAPI,
 which knows the routes and describes them at /openapi.json. FastAPI in front of a stream costs half of a frame's price again.
 
-Every answer of the API and the page gets the session's cookie where it is new, every error one shape, every first byte a
-measurement. No middleware class of a framework is used: the usual one turns a broken stream into a clean end.
+Every request passes the door (api/door.py) before any route. Every answer of the API and the page gets the session's cookie
+where it is new, every error one shape, every first byte a measurement. No middleware class of a framework is used: the usual
+one turns a broken stream into a clean end.
 """
 
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,13 +25,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.assistants import assistant_routes
 from api.bodies import Disconnected
-from api.callers import SCOPE_KEY, Caller, cookie_of, identify
+from api.callers import SCOPE_KEY, Caller, cookie_of
 from api.chat import Chat
 from api.conversations import conversation_routes
+from api.door import Door
 from api.errors import error_response
 from api.files import file_routes
 from api.gate import Gate
 from api.inputs import input_routes
+from api.openapi import described
 from api.operations import health_routes, internal_routes
 from api.operators import operator_routes
 from api.pages import Pages
@@ -44,7 +48,11 @@ from protocol.errors import TurnkeepError
 logger = logging.getLogger(__name__)
 
 Endpoint = Callable[[Request, Caller], Awaitable[ASGIApp]]
-_WRITING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_SECURITY: Final = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",  # addresses hold handles
+    "x-frame-options": "DENY",
+}
 
 
 def build(parts: ApiParts) -> "Application":
@@ -58,6 +66,7 @@ class Application:
     def __init__(self, parts: ApiParts) -> None:
         gate = Gate(parts)
         self._parts = parts
+        self._door = Door(parts)
         self._draining = asyncio.Event()
         self._readers = Readers(parts, gate, Seats(parts.limits.readers, parts.operations.meter))
         self._chat = Chat(parts, gate, self._readers)
@@ -77,9 +86,7 @@ class Application:
         if scope["type"] != "http":
             await self._routes(scope, receive, send)
             return
-        caller = identify(self._parts, Headers(scope=scope))
-        scope[SCOPE_KEY] = caller
-        answer = _Answer(self._parts, scope, caller, send)
+        answer = _Answer(self._parts, scope, send, shared=self._door.shared_with(scope))
         try:
             await self._answer(scope, receive, answer)
         except Disconnected:
@@ -90,7 +97,10 @@ class Application:
                 await error_response(error)(scope, receive, answer.send)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        _refuse_other_sites(scope)
+        if (allowed := self._door.preflight(scope)) is not None:
+            await Response(status_code=204, headers=allowed)(scope, receive, answer.send)
+            return
+        scope[SCOPE_KEY] = answer.caller = await self._door.admit(scope)
         route, endpoint = self._endpoint(scope)
         if endpoint is None:
             await self._routes(scope, receive, answer.send)
@@ -129,13 +139,14 @@ class Application:
 class _Answer:
     """The beginning of one answer: what all of them carry, and the moment that is measured."""
 
-    def __init__(self, parts: ApiParts, scope: Scope, caller: Caller, send: Send) -> None:
-        self.caller = caller
+    def __init__(self, parts: ApiParts, scope: Scope, send: Send, *, shared: Mapping[str, str]) -> None:
+        self.caller = Caller(principal=None)
         self.direct = send
         self.route = ""
         self.begun = False
         self._parts = parts
         self._scope = scope
+        self._shared = shared
         self._called_ms = parts.clock.monotonic_ms()
 
     def begin(self, status: int) -> dict[str, str]:
@@ -144,13 +155,15 @@ class _Answer:
         route = self.route or getattr(self._scope.get("endpoint"), "__name__", "unknown")
         elapsed_ms = self._parts.clock.monotonic_ms() - self._called_ms
         self._parts.operations.meter.answered(route, status, elapsed_ms)
-        headers = {"x-content-type-options": "nosniff"}
-        if self._keeps_session():
-            headers["set-cookie"] = cookie_of(self._parts, self.caller, self._scope["scheme"])
+        headers = {**_SECURITY, **self._shared}
+        if self.caller.principal is not None and self._keeps_session():
+            headers["set-cookie"] = cookie_of(self._parts, self.caller.principal.owner, self._scope["scheme"])
         return headers
 
     def _keeps_session(self) -> bool:
         path = self._scope["path"]
+        if not self.caller.session:
+            return False
         renews = path == "/" or (path == "/api/chat" and self._scope["method"] == "POST")
         # Who comes with a resume token stays without a session: next time it would be somebody else's beside that token.
         wanting = self.caller.fresh and self.caller.token is None
@@ -162,14 +175,6 @@ class _Answer:
             added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in extra]
             message = {**message, "headers": [*message.get("headers", ()), *added]}
         await self.direct(message)
-
-
-def _refuse_other_sites(scope: Scope) -> None:
-    # Some clients post JSON as text/plain, so we take it; that is a request which any site may make a browser send without
-    # asking us first, with the cookie where that site is our neighbour.
-    site = Headers(scope=scope).get("sec-fetch-site", "none")
-    if scope["method"] in _WRITING and site not in ("none", "same-origin"):
-        raise TurnkeepError("invalid", "A page of another site cannot do this.")
 
 
 def _log(error: Exception) -> None:
@@ -187,8 +192,9 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False},
+        openapi_url=None,
     )
-    for routes in (
+    rooms = (
         stream_routes(),
         run_routes(parts, gate),
         input_routes(parts, gate),
@@ -199,12 +205,24 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         internal_routes(parts),
         operator_routes(parts, gate),
         spend_routes(parts),
-    ):
-        application.include_router(routes)
+    )
+    for room in rooms:
+        application.include_router(room)
+    routes = [route for room in rooms for route in room.routes if isinstance(route, APIRoute)]
+    application.add_route("/openapi.json", described(routes))
+
+    async def answer_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            # The framework names the methods of the first route of this address, which may have several.
+            taken = {
+                method
+                for route in routes
+                if route.path_regex.match(request.scope["path"])
+                for method in route.methods or ()
+            }
+            error = HTTPException(error.status_code, headers={"allow": ", ".join(sorted(taken))})
+        return error_response(error)
+
     for kind in (TurnkeepError, HTTPException, RequestValidationError, Exception):
-        application.add_exception_handler(kind, _answer_error)
+        application.add_exception_handler(kind, answer_error)
     return application
-
-
-async def _answer_error(_: Request, error: Exception) -> Response:
-    return error_response(error)

@@ -17,10 +17,11 @@ from api.chat_body import ChatBody, parse_chat
 from api.gate import Gate, gone
 from api.input_body import Continuation, parse_continuation
 from api.inputs import Inputs
+from api.leaving import leaving
 from api.ports import ApiParts
-from api.reading import BEGINNING, Readers
+from api.reading import BEGINNING, Readers, look_of
 from api.reply import WholeAnswer
-from api.requests import Cursor, parse_cursor, parse_query, parse_sdk, parse_wire, wants_stream
+from api.requests import Cursor, parse_cursor, parse_query, wants_stream
 from api.stored import stored_frames
 from api.stream import FrameReader
 from api.tail import asked_end
@@ -43,7 +44,7 @@ class Chat:
     async def post(self, request: Request, caller: Caller) -> ASGIApp:
         """The response to a chat request. Raises TurnkeepError."""
         query = parse_query(request.scope["query_string"])
-        projection = Projection(parse_sdk(query) or self._parts.default_sdk, parse_wire(query))
+        projection = look_of(request).projection(self._parts.default_sdk)
         # A cursor counts only where the run is known: some clients send the whole request again to come back.
         given = parse_cursor(query, request.headers)
         cursor = given or BEGINNING
@@ -56,15 +57,16 @@ class Chat:
                 going_on = parse_continuation(body, self._parts.limits.message_characters)
                 if going_on is not None and streams:
                     return await self._go_on(caller, going_on, given, projection)
-                turn = await self._turns.open(caller, self._body(request, body), projection.sdk)
+                chat = self._body(request, body)
+                turn = await self._turns.open(caller, chat, projection.sdk)
                 if streams and isinstance(turn, OpenTurn) and turn.known:
-                    return await self._readers.resume(turn.grant, cursor, projection)
-                reader = await self._reader(turn, cursor)
+                    return await self._readers.resume(turn.grant, cursor, projection, leaves=chat.by_sdk)
+                reader = await self._reader(turn, cursor, leaves=streams and chat.by_sdk)
         except TimeoutError:
             raise TurnkeepError("timeout", "The turn did not begin in time.") from None
         headers = self._headers(turn)
         if streams:
-            return self._readers.stream(reader, projection, headers)
+            return self._readers.stream(turn.grant, reader, projection, headers)
         conversation_id = (turn.run if isinstance(turn, PastTurn) else turn).conversation_id
         seconds = self._parts.limits.json_ms / 1000
         return WholeAnswer(reader, headers, conversation_id=conversation_id, seconds=seconds)
@@ -78,7 +80,7 @@ class Chat:
         await self._inputs.put(grant, going_on.inputs)
         if cursor is None:
             cursor = Cursor(await asked_end(place.store, grant.run_id, view.next, going_on.inputs[-1].target))
-        return await self._readers.resume(grant, cursor, projection)
+        return await self._readers.resume(grant, cursor, projection, leaves=True)
 
     async def _object(self, request: Request) -> JsonObject:
         limits = self._parts.limits
@@ -88,9 +90,10 @@ class Chat:
     def _body(self, request: Request, body: JsonObject) -> ChatBody:
         return parse_chat(body, request.headers.get("idempotency-key"), self._parts.limits.message_characters)
 
-    async def _reader(self, turn: OpenTurn | PastTurn, cursor: Cursor) -> FrameReader:
+    async def _reader(self, turn: OpenTurn | PastTurn, cursor: Cursor, *, leaves: bool) -> FrameReader:
         if isinstance(turn, OpenTurn):
-            return await turn.place.hub.attach(turn.grant.run_id, BEGINNING.index)
+            viewer = await turn.place.hub.attach(turn.grant.run_id, BEGINNING.index)
+            return leaving(turn.place, turn.grant.run_id, viewer) if leaves else viewer
         if cursor != BEGINNING:
             raise gone(turn.run)
         return await stored_frames(self._parts.records, turn.run)

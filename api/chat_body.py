@@ -2,8 +2,11 @@
 
 Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "on_busy"?: "refuse" | "interrupt",
                            "files"?: [file part, …], "context"?: {"history"?: […]}}
-AI SDK                    {"id"?, "messages": […, {"role": "user", "parts": […]}]}
-AI SDK, last message only {"id"?, "message": {"role": "user", "parts": […]}}
+AI SDK                    {"id"?, "messages": […, {"id", "role": "user", "parts": […]}], "trigger"?, "messageId"?}
+AI SDK, last message only {"id"?, "message": {"id", "role": "user", "parts": […]}, "trigger"?, "messageId"?}
+
+`trigger` "regenerate-message" wants the answer `messageId`, else the last one, anew; without it `messageId` names an earlier
+question that the message stands in the place of. `expected_head` is the id of the answer that the client takes for the last.
 
 Clients send many more fields; they are ignored (so `context.passages` grounds nothing). The server owns the history of a
 conversation: of the SDK's messages only the last one counts.
@@ -18,8 +21,11 @@ from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID, RUN_ID
 from protocol.json import Json, JsonObject
 from protocol.turn import files_of
+from records.values import Revision
 
 HISTORY_ENTRIES: Final = 100
+KEY_CHARACTERS: Final = 255
+_MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 _ASSISTANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
@@ -34,10 +40,15 @@ class ChatBody:
     files: tuple[JsonObject, ...]  # the parts that attach one, as the client sent them
     history: tuple[JsonObject, ...]
     interrupts: bool = False  # a run under way is stopped for this one
+    by_sdk: bool = False  # in a form of the AI SDK's
+    request_key: str | None = None  # the caller's own name for the request
+    message_id: str | None = None  # the client's, where it is one that can be kept
+    revision: Revision | None = None
+    expected_head: str | None = None
 
 
 def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: int) -> ChatBody:
-    """The request in a body. The run id is the body's, else the idempotency key where that is a UUID.
+    """The request in a body. The run id is the body's, else the idempotency key where that is a UUID; another key names it.
 
     Raises:
         TurnkeepError: `invalid`.
@@ -48,14 +59,20 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
         raise TurnkeepError("invalid", "The message is empty.")
     if len(text) > max_characters:
         raise TurnkeepError("invalid", f"The message may have at most {max_characters} characters.")
+    run_id = _uuid(body.get("run_id")) or _uuid(idempotency_key)
     return ChatBody(
         text=text,
         conversation_id=_conversation_id(body, message.by_sdk),
-        run_id=_uuid(body.get("run_id")) or _uuid(idempotency_key),
+        run_id=run_id,
         assistant=_name(body.get("assistant")),
         files=message.files,
         history=_history(body.get("context")),
         interrupts=_interrupts(body.get("on_busy")),
+        by_sdk=message.by_sdk,
+        request_key=None if run_id else _key(idempotency_key),
+        message_id=_message_id(message.id),
+        revision=_revision(body, message.by_sdk),
+        expected_head=_message_id(body.get("expected_head")),
     )
 
 
@@ -64,6 +81,7 @@ class _UserMessage:
     text: str
     files: tuple[JsonObject, ...] = ()
     by_sdk: bool = False
+    id: Json = None
 
 
 def _user_message(body: JsonObject) -> _UserMessage:
@@ -83,10 +101,10 @@ def _user_message(body: JsonObject) -> _UserMessage:
 def _from_parts(message: JsonObject) -> _UserMessage:
     parts = message.get("parts")
     if not isinstance(parts, list):  # older SDKs send the text as `content`
-        return _UserMessage(_text(message.get("content")), by_sdk=True)
+        return _UserMessage(_text(message.get("content")), by_sdk=True, id=message.get("id"))
     objects = [part for part in parts if isinstance(part, dict)]
     text = "\n".join(_text(part.get("text")) for part in objects if part.get("type") == "text")
-    return _UserMessage(text, files_of(objects), by_sdk=True)
+    return _UserMessage(text, files_of(objects), by_sdk=True, id=message.get("id"))
 
 
 def _files(value: Json) -> tuple[JsonObject, ...]:
@@ -119,6 +137,26 @@ def _uuid(value: Json) -> str | None:
     if isinstance(value, str) and RUN_ID.fullmatch(value.lower()) is not None:
         return value.lower()
     return None
+
+
+def _key(header: str | None) -> str | None:
+    if header is not None and not 0 < len(header) <= KEY_CHARACTERS:
+        raise TurnkeepError("invalid", f"An idempotency key has 1 to {KEY_CHARACTERS} characters.")
+    return header
+
+
+def _message_id(value: Json) -> str | None:
+    # As with run ids, another scheme is no error: such a message gets an id of ours.
+    return value if isinstance(value, str) and _MESSAGE_ID.fullmatch(value) is not None else None
+
+
+def _revision(body: JsonObject, by_sdk: bool) -> Revision | None:
+    if not by_sdk:
+        return None
+    message_id = _message_id(body.get("messageId"))
+    if body.get("trigger") == "regenerate-message":
+        return Revision(kind="regenerate", message_id=message_id)
+    return None if message_id is None else Revision(kind="edit", message_id=message_id)
 
 
 def _interrupts(value: Json) -> bool:

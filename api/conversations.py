@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
 from api.bodies import parse_object, read_body, storable
-from api.callers import caller_of
+from api.callers import principal_of
 from api.deleting import delete_conversation
 from api.errors import error_value, json_response, not_found
 from api.gate import Gate
@@ -53,10 +53,10 @@ def _add_reading(routes: APIRouter, parts: ApiParts) -> None:
     @routes.get("")
     async def listed(request: Request) -> Response:
         """`?limit=1…100&after=`: the caller's conversations, the one changed last first. `next` begins the next page."""
-        query = parse_query(request.scope["query_string"])
+        query, principal = parse_query(request.scope["query_string"]), principal_of(request)
         limit = parse_limit(query, LISTED, LISTED)
         past = parse_after(query["after"]) if "after" in query else None
-        found = await records.conversations(parts.tenant, caller_of(request).owner, limit, past)
+        found = await records.conversations(principal.tenant, principal.owner, limit, past)
         value: JsonObject = {"conversations": [_shown(conversation) for conversation in found]}
         if len(found) == limit:
             value["next"] = f"{found[-1].updated_ms}-{found[-1].id}"
@@ -67,7 +67,7 @@ def _add_reading(routes: APIRouter, parts: ApiParts) -> None:
         """`?limit=1…1000&order=asc|desc`: messages by their sequence. That of an active run is not among them."""
         query = parse_query(request.scope["query_string"])
         span = Span(limit=parse_limit(query, MESSAGES, MOST_MESSAGES), order=parse_order(query))
-        found = await records.messages(_key(parts, request, conversation), span)
+        found = await records.messages(_key(request, conversation), span)
         if found is None:
             raise not_found()
         return json_response({"messages": [_message(message) for message in found]})
@@ -83,22 +83,23 @@ def _add_changing(routes: APIRouter, parts: ApiParts, gate: Gate) -> None:
     async def create(request: Request) -> Response:
         """Create a conversation: `{"id"?, "title"?}`.
 
-        409 where the id is taken; with the `conversation`, as it is, where that is the caller's: then it is there, as asked for.
+        409 with the `conversation`, as it is, where the caller has one of this id: then it is there, as asked for.
         """
         new = _checked(_New, await body(request))
-        wanted = _key(parts, request, new.id or f"c-{parts.new_id()}")
+        wanted = _key(request, new.id or f"c-{parts.new_id()}")
         created = await records.create(wanted, new.title, parts.clock.now_ms())
         conversation = await records.conversation(wanted)
-        if created and conversation is not None:
+        if conversation is None:
+            raise not_found()  # somebody else's, or deleted: as where it is read
+        if created:
             return json_response(_shown(conversation), 201)
-        taken = error_value(TurnkeepError("conflict", "This id is taken."))
-        found: JsonObject = {} if conversation is None else {"conversation": _shown(conversation)}
-        return json_response({"error": taken, **found}, 409)
+        taken = error_value(TurnkeepError("conflict", "This conversation is there already."))
+        return json_response({"error": taken, "conversation": _shown(conversation)}, 409)
 
     @routes.patch("/{conversation}")
     async def rename(request: Request, conversation: str) -> Response:
         """Give it a title: `{"title"}`. Its place in the list stays."""
-        wanted = _key(parts, request, conversation)
+        wanted = _key(request, conversation)
         title = _checked(_Title, await body(request)).title
         found = await records.conversation(wanted) if await records.rename(wanted, title) else None
         if found is None:
@@ -108,15 +109,16 @@ def _add_changing(routes: APIRouter, parts: ApiParts, gate: Gate) -> None:
     @routes.delete("/{conversation}")
     async def delete(request: Request, conversation: str) -> Response:
         """Delete it with its files: `{"success": true}`. A run under way is stopped. Its id is not used again."""
-        await delete_conversation(parts, gate, _key(parts, request, conversation))
+        await delete_conversation(parts, gate, _key(request, conversation))
         return json_response({"success": True})
 
 
-def _key(parts: ApiParts, request: Request, conversation_id: str) -> Key:
+def _key(request: Request, conversation_id: str) -> Key:
     """A conversation of the caller's. Raises TurnkeepError: `not_found` for what is no id."""
+    principal = principal_of(request)
     if CONVERSATION_ID.fullmatch(conversation_id) is None:
         raise not_found()
-    return Key(owner=caller_of(request).owner, conversation_id=conversation_id, tenant=parts.tenant)
+    return Key(owner=principal.owner, conversation_id=conversation_id, tenant=principal.tenant)
 
 
 def _checked(shape: type[Shape], body: JsonObject) -> Shape:
@@ -136,4 +138,8 @@ def _shown(conversation: Conversation) -> JsonObject:
 
 def _message(message: StoredMessage) -> JsonObject:
     shown = cast("JsonObject", asdict(message))
-    return shown | {"parts": [*message.parts], "usage": message.usage.model_dump()}
+    return shown | {
+        "parts": [*message.parts],
+        "usage": message.usage.model_dump(),
+        "suggested": [*message.suggested],
+    }

@@ -36,7 +36,8 @@ def error_value(error: TurnkeepError) -> Json:
 def error_response(error: Exception, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to any exception that ended a request before its response began."""
     known, status, extra = _translate(error)
-    retry = {"retry-after": _RETRY_AFTER[status]} if status in _RETRY_AFTER else {}
+    retry = {"retry-after": known.details.get("retry_after", _RETRY_AFTER[status])} if status in _RETRY_AFTER else {}
+    extra = {"www-authenticate": "Bearer", **extra} if status == HTTPStatus.UNAUTHORIZED else extra
     return json_response({"error": error_value(known)}, status, {**retry, **extra, **(headers or {})})
 
 

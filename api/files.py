@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.attachments import FILE_ID, Attachments, shown
 from api.bodies import read_body
-from api.callers import caller_of
+from api.callers import principal_of
 from api.errors import json_response, not_found
 from api.ports import ApiParts
 from api.requests import parse_query
@@ -28,7 +28,8 @@ def file_routes(parts: ApiParts) -> APIRouter:
     attachments = Attachments(parts)
 
     def owner(request: Request) -> tuple[str, str]:
-        return parts.tenant, caller_of(request).owner
+        principal = principal_of(request)
+        return principal.tenant, principal.owner
 
     @routes.post("")
     async def upload(request: Request) -> Response:

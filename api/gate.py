@@ -1,23 +1,24 @@
 """The ownership gate: the one way from what a request names to a run it may touch (LAW-P5).
 
-    handle                    its owner is the caller's session
-    run id and session        the run's owner is the caller's session
-    run id and resume token   the token names the run and has the right; a session of somebody else beside it is refused
+    handle                    its owner is the caller
+    run id and caller         the run's owner is the caller
+    run id and resume token   the token names the run and has the right; somebody else beside it is refused
 
 A token alone is enough, because its holder may be a client without cookies. Whatever else fails is the same `not_found`:
 foreign, unknown, deleted and garbled look alike. Only a resume token says what is wrong with it (401, `code`), so that its
-holder knows whether to ask for another: `GET /api/runs/{handle}` by the owner's session renews it.
+holder knows whether to ask for another: `GET /api/runs/{handle}` by the owner renews it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from api.callers import TOKEN_HEADER, Caller
 from api.errors import not_found
+from api.identity import Principal
 from api.ports import ApiParts, Place
 from checkpoints.port import RunView
 from frames.projection import Sdk
-from frames.tokens import HandleClaims, ResumeClaims, Right
+from frames.tokens import LEEWAY_MS, HandleClaims, ResumeClaims, Right
 from protocol.errors import TurnkeepError
 from protocol.ids import RUN_ID
 from records.values import Run
@@ -28,11 +29,15 @@ RIGHTS: Final[frozenset[Right]] = frozenset({"read", "stop"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A run the caller may touch. `sdk` is what its frames are projected to, unless the request says otherwise."""
+    """A run the caller may touch. `sdk` is what its frames are projected to, unless the request says otherwise.
+
+    `owner` is the owner's tag, "" where nothing signs. `expires_ms`: when whoever asked is let in no longer.
+    """
 
     run_id: str
     owner: str
     sdk: Sdk
+    expires_ms: int | None = None
 
 
 def gone(run: Run) -> TurnkeepError:
@@ -51,12 +56,19 @@ class Gate:
         """The run that a path segment names: a handle, or a run id. Raises TurnkeepError."""
         if "." in name:
             return self.by_handle(caller, name, right)
-        if caller.fresh and caller.token is not None:
+        if caller.known is None and caller.token is not None:
             return self.by_token(caller, name, right)
         row = await self.row(name.lower())
-        if row is None or row.owner != caller.owner:
+        principal = caller.require()
+        if row is None or (row.tenant, row.owner) != (principal.tenant, principal.owner):
             raise not_found()
-        return Grant(run_id=row.run_id, owner=row.owner, sdk=self._parts.default_sdk)
+        return self.grant(principal, row.run_id)
+
+    def grant(self, principal: Principal, run_id: str, sdk: Sdk | None = None) -> Grant:
+        """The principal's own run."""
+        tokens = self._parts.tokens
+        tag = tokens.owners.of(principal.tenant, principal.owner) if tokens else ""
+        return Grant(run_id=run_id, owner=tag, sdk=sdk or self._parts.default_sdk, expires_ms=principal.expires_ms)
 
     def by_handle(self, caller: Caller, handle: str, right: Right) -> Grant:
         """The run of a handle. Raises TurnkeepError."""
@@ -66,11 +78,15 @@ class Gate:
             claims = self._parts.tokens.handles.open(handle)
         except TurnkeepError:
             raise not_found() from None  # with the same words as everywhere
-        if claims.owner != caller.owner:
-            if not caller.fresh or caller.token is None:
-                raise not_found()
-            self.by_token(caller, claims.run_id, right)
-        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk)
+        if caller.known is None and caller.token is not None:
+            return replace(self.by_token(caller, claims.run_id, right), sdk=claims.sdk)
+        if not self._owns(caller, claims.owner):
+            raise not_found()
+        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk, expires_ms=caller.require().expires_ms)
+
+    def _owns(self, caller: Caller, tag: str) -> bool:
+        tokens, principal = self._parts.tokens, caller.known
+        return bool(tokens and principal and tokens.owners.matches(tag, principal.tenant, principal.owner))
 
     def by_token(self, caller: Caller, run_id: str, right: Right) -> Grant:
         """The run of a resume token. Raises TurnkeepError."""
@@ -81,19 +97,19 @@ class Gate:
             raise TurnkeepError(
                 "unauthenticated", f"The header {TOKEN_HEADER} is missing.", details={"code": "missing"}
             )
-        claims = tokens.resume.open(caller.token, self._parts.clock.now_ms())
+        now_ms = self._parts.clock.now_ms()
+        claims = tokens.resume.open(caller.token, now_ms)
         if claims.run_id != run_id.lower() or right not in claims.rights:
             raise not_found()
-        if not caller.fresh and claims.owner != caller.owner:
+        if caller.known is not None and not self._owns(caller, claims.owner):
             raise not_found()
-        return Grant(run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk)
+        return Grant(
+            run_id=claims.run_id, owner=claims.owner, sdk=claims.sdk, expires_ms=_end(claims.expires_ms, now_ms)
+        )
 
     async def row(self, run_id: str) -> Run | None:
-        """The run's row in our tenant, unless its conversation was deleted; whose it is, is for the caller to compare."""
-        if RUN_ID.fullmatch(run_id) is None:
-            return None
-        row = await self._parts.records.shown_run(run_id)
-        return row if row is not None and row.tenant == self._parts.tenant else None
+        """The run's row, unless its conversation was deleted; whose it is, is for the caller to compare."""
+        return await self._parts.records.shown_run(run_id) if RUN_ID.fullmatch(run_id) else None
 
     async def find(self, run_id: str) -> tuple[Place, RunView] | None:
         """Where the run's log is, if anywhere. The memory place first: it answers without a round trip."""
@@ -141,3 +157,12 @@ class Gate:
         if tokens is None:
             return ""
         return tokens.handles.mint(HandleClaims(run_id=grant.run_id, owner=grant.owner, sdk=grant.sdk))
+
+
+def _end(expires_ms: int, now_ms: int) -> int:
+    """Until when a token lets somebody read.
+
+    A stream ends when its token expires. The token that it brought when it opened may expire at that moment too, and has to open
+    the next one: it does, until the leeway is over, and that stream brings one with all its time before it.
+    """
+    return expires_ms if now_ms < expires_ms else expires_ms + LEEWAY_MS

@@ -1,5 +1,6 @@
 """Runs as those who run the service see them: all owners', without content, page by page. Behind the internal token."""
 
+from collections.abc import Mapping
 from typing import Final, cast
 
 from fastapi import APIRouter, Request
@@ -27,16 +28,17 @@ def operator_routes(parts: ApiParts, gate: Gate) -> APIRouter:
 
     @routes.get("")
     async def runs(request: Request) -> Response:
-        """Runs, the newest first: `{"runs", "next"}`. `?state=` is a status or `unfinished`; also `owner`, `limit`, `after`."""
+        """Runs, the newest first: `{"runs", "next"}`. `?state=` is a status or `unfinished`; also `owner`, `tenant`, `limit`, `after`."""
         admit(request, parts.operations.token)
         query = parse_query(request.scope["query_string"])
         limit = parse_limit(query, PAGE, MOST)
-        page = await _page(parts, query.get("state", ""), query.get("owner", ""), query.get("after"), limit)
+        wanted = _filter(parts, query, "")
+        page = await _page(parts, wanted, query.get("after"), limit)
         return json_response({"runs": [for_operators(row) for row in page], "next": _next(page, limit)})
 
     @routes.post("/stop")
     async def stop(request: Request) -> Response:
-        """Stop runs: `{"run_ids": […]}`, or a page of those that have not ended by `{"owner"?, "state"?, "after"?}`.
+        """Stop runs: `{"run_ids": […]}`, or a page of those that have not ended by `{"owner"?, "tenant"?, "state"?, "after"?}`.
 
         `{"runs": [{"run_id", "status"}], "next"}`; `status` is as for one run, or the kind of what kept it from being stopped.
         """
@@ -49,8 +51,12 @@ def operator_routes(parts: ApiParts, gate: Gate) -> APIRouter:
     return routes
 
 
-async def _page(parts: ApiParts, state: str, owner: str, after: str | None, limit: int) -> tuple[Run, ...]:
-    wanted = RunFilter(tenant=parts.tenant, owner=owner, state=parse_state(state))
+def _filter(parts: ApiParts, said: Mapping[str, str], state: str) -> RunFilter:
+    tenant = said.get("tenant", parts.tenant)
+    return RunFilter(tenant=tenant, owner=said.get("owner", ""), state=parse_state(said.get("state", state)))
+
+
+async def _page(parts: ApiParts, wanted: RunFilter, after: str | None, limit: int) -> tuple[Run, ...]:
     return await parts.records.runs(wanted, None if after is None else parse_after(after), limit)
 
 
@@ -59,7 +65,7 @@ def _next(page: tuple[Run, ...], limit: int) -> str | None:
 
 
 async def _named(parts: ApiParts, body: JsonObject) -> tuple[list[str], str | None]:
-    if unknown := set(body) - {"run_ids", "owner", "state", "after"}:
+    if unknown := set(body) - {"run_ids", "owner", "tenant", "state", "after"}:
         raise TurnkeepError("invalid", f"There is no field {min(unknown)}.")
     if "run_ids" in body:
         names = body["run_ids"]
@@ -75,7 +81,7 @@ async def _named(parts: ApiParts, body: JsonObject) -> tuple[list[str], str | No
         # An empty body would be all runs there are: that has to be said.
         raise TurnkeepError("invalid", "Say which runs: run_ids, an owner, or a state.")
     said = cast("dict[str, str]", body)
-    page = await _page(parts, said.get("state", "unfinished"), said.get("owner", ""), said.get("after"), PAGE)
+    page = await _page(parts, _filter(parts, said, "unfinished"), said.get("after"), PAGE)
     return [row.run_id for row in page if row.ended_ms is None], _next(page, PAGE)
 
 

@@ -79,7 +79,5 @@ def _load(path: Path) -> _File:
             "cache-control": "no-cache",
             "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
             "content-security-policy": CONTENT_SECURITY_POLICY,
-            "referrer-policy": "no-referrer",
-            "x-content-type-options": "nosniff",
         },
     )

@@ -6,13 +6,18 @@ Durations end in the unit they are in.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from limits import RateLimitItem
+
+from api.identity import MayUse, everything
+from api.rates import Rates
+from api.web_tokens import WebTokens
 from assistants.definition import Assistant
 from checkpoints.port import RunStore
 from frames.hub import Hub
 from frames.projection import Sdk
-from frames.tokens import Handles, ResumeTokens, Sessions
+from frames.tokens import Handles, KeyRing, OwnerTags, ResumeTokens, Sessions
 from protocol.clock import Clock
 from protocol.json import JsonObject
 from protocol.turn import Transport, TurnRequest
@@ -65,7 +70,31 @@ class Tokens:
 
     handles: Handles
     resume: ResumeTokens
+    owners: OwnerTags
     resume_ms: int = 15 * 60_000
+
+    @classmethod
+    def signed_by(cls, ring: KeyRing) -> Self:
+        return cls(handles=Handles(ring), resume=ResumeTokens(ring), owners=OwnerTags(ring))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """What lets somebody in, and from where a browser may ask: `origins` are those of pages besides our own."""
+
+    sessions: bool = True
+    keys: bool = True
+    web_tokens: WebTokens | None = None
+    origins: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """Bounds on asking: requests of an address, new turns of an owner, and turns of an owner under way (0: any number)."""
+
+    address: RateLimitItem | None = None
+    owner: RateLimitItem | None = None
+    active: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +180,11 @@ class ApiParts:
     random_bytes: Callable[[int], bytes]
     model_of: Callable[[Assistant], str]  # who will answer; raises TurnkeepError: `not_configured`
     pages: Path | None = None  # the chat page's files
-    tenant: str = ""
+    tenant: str = ""  # of sessions, and of tokens that name none
+    admitted: Admitted = Admitted()
+    may_use: MayUse = everything
+    quota: Quota = Quota()
+    rates: Rates = field(default_factory=Rates)
     default_sdk: Sdk = 7
     limits: Limits = Limits()
     operations: Operations = field(default_factory=Operations)

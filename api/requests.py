@@ -18,6 +18,8 @@ from protocol.turn import RunStatus, Transport
 
 Value = TypeVar("Value")
 
+MOST_INDEX: Final = 10**15 - 1
+SDK_HEADER: Final = "x-turnkeep-sdk"
 _INDEX: Final = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 _PARAMETERS: Final = frozenset(
     {
@@ -31,6 +33,7 @@ _PARAMETERS: Final = frozenset(
         "mode",
         "state",
         "owner",
+        "tenant",
         "after",
         "since",
         "until",
@@ -88,10 +91,14 @@ def _index(name: str, text: str) -> int:
     return int(text)
 
 
-def parse_sdk(query: Mapping[str, str]) -> Sdk | None:
-    """The version of the AI SDK that the client parses with, where it says so."""
+def parse_sdk(query: Mapping[str, str], headers: Headers) -> Sdk | None:
+    """The version of the AI SDK that the client parses with, where it says so.
+
+    In a header too: its transports put ids behind the address they are given, which may have no query therefore.
+    """
     versions: dict[str, Sdk] = {"5": 5, "6": 6, "7": 7}
-    return None if "sdk" not in query else _choice("sdk", query["sdk"], versions)
+    said = query.get("sdk", headers.get(SDK_HEADER))
+    return None if said is None else _choice("sdk", said, versions)
 
 
 def parse_wire(query: Mapping[str, str]) -> Wire:

@@ -41,7 +41,7 @@ def of_log(row: Run, view: RunView, ledger: dict[str, bytes]) -> JsonObject:
             "status": states.get(view.state, "running"),
             "transport": view.mode,
             "attempt": view.attempt,
-            "attempts_without_progress": view.claims,
+            "attempts_without_progress": view.deaths,
             "frames": view.next,
             "stop_requested": view.stop,
             "calls": calls(ledger),
@@ -51,7 +51,7 @@ def of_log(row: Run, view: RunView, ledger: dict[str, bytes]) -> JsonObject:
 
 def for_operators(row: Run) -> JsonObject:
     """What the records know, and whose run it is."""
-    return of_row(row) | {"owner": row.owner, "memory": row.memory}
+    return of_row(row) | {"tenant": row.tenant, "owner": row.owner, "memory": row.memory}
 
 
 def calls(ledger: dict[str, bytes]) -> list[Json]:

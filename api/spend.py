@@ -7,6 +7,7 @@ Money is in millionths of a US dollar, a day is UTC's. `open` calls count as res
 provider said what they used. `python -m app spend` prints the same.
 """
 
+import re
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, cast
@@ -24,6 +25,7 @@ from records.records import Records
 
 PIPELINE: Final = "chat"
 _EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def spend_routes(parts: ApiParts) -> APIRouter:
@@ -66,8 +68,11 @@ def _shown(total: JsonObject) -> JsonObject:
 
 
 def _day(text: str, unset: date) -> date:
+    if not text:
+        return unset
     try:
-        return date.fromisoformat(text) if text else unset
+        # A week is a date to Python as well, and the last day it knows has no next one.
+        return date.fromisoformat(text if _DAY.fullmatch(text) else "")
     except ValueError:
         raise TurnkeepError("invalid", "since and until are days: 2026-11-30.") from None
 

@@ -8,7 +8,8 @@ Rules
  - A slow client holds up its own stream and nothing else: `send` waits for the socket, and nothing is queued for it.
  - `receive` is watched, because the server drops what is sent to a client that left without saying so. A client that left
    ends its stream and never its run.
- - Only `finish` ends a stream cleanly. In every other case (the process drains, the log got lost) the response is left
+ - Only `finish` ends a stream cleanly, and a reader that leaves. In every other case (the process drains, the log got lost, what let
+   the reader in has expired) the response is left
    incomplete, and the server then closes the connection without the last chunk: to some clients a clean end without
    `finish` is success, and they would not come back.
 """
@@ -16,10 +17,12 @@ Rules
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from starlette.types import Receive, Scope, Send
 
+from api.leaving import Left
 from api.ports import Meter
 from frames.projection import Projection
 from frames.sse import DONE, HEARTBEAT, OPEN
@@ -85,8 +88,16 @@ class FrameReader(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """`heartbeat_seconds` of silence give a comment. `seconds`: how long the reader is let in, None without an end."""
+
+    heartbeat_seconds: float
+    seconds: float | None = None
+
+
 class FrameStream:
-    """The response that forwards one reader's frames. `heartbeat_seconds` of silence give a comment."""
+    """The response that forwards one reader's frames."""
 
     def __init__(
         self,
@@ -95,21 +106,25 @@ class FrameStream:
         headers: Mapping[str, str],
         *,
         seats: Seats,
-        heartbeat_seconds: float,
+        pace: Pace,
     ) -> None:
         self.headers = {**HEADERS, **headers}
         self._reader = reader
         self._projection = projection
         self._seats = seats
-        self._heartbeat_seconds = heartbeat_seconds
+        self._pace = pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._seats.change(+1)
         try:
-            async with while_connected(receive):
+            async with while_connected(receive), asyncio.timeout(self._pace.seconds):
                 await self._forward(send)
-        except (Aborted, TurnkeepError):
-            pass  # returned from without an end: the server aborts the connection
+        except Left:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except (Aborted, TimeoutError, TurnkeepError):
+            # Returned from without an end: the server aborts the connection. Why is told to whoever comes back: a key or
+            # token that has expired meanwhile is refused by name, and a fresh one goes on at the same index.
+            pass
         finally:
             self._seats.change(-1)
             self._reader.close()
@@ -120,7 +135,7 @@ class FrameStream:
         await send({"type": "http.response.body", "body": OPEN, "more_body": True})
         reader = self._reader
         while not reader.ended:
-            chunk = await reader.next(self._heartbeat_seconds)
+            chunk = await reader.next(self._pace.heartbeat_seconds)
             if chunk or not reader.ended:
                 body = self._projection(chunk) if chunk else HEARTBEAT
                 await send({"type": "http.response.body", "body": body, "more_body": True})

@@ -4,22 +4,40 @@ The row decides: it is unique by run id and takes the conversation's only active
 request again finds the row and goes on from there; and if nobody asks again, the sweeper does.
 """
 
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+from uuid import UUID, uuid5
 
 from api.attachments import Attachments, file_id_of
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
 from api.errors import not_found
 from api.gate import Gate, Grant
+from api.identity import Principal, Resources
 from api.ports import ApiParts, Place
 from api.stopping import end_run
 from assistants.definition import Assistant
 from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
-from protocol.turn import Transport, TurnRequest
+from protocol.turn import Transport, TurnRequest, files_of
 from records.turns import FIRST_SEQUENCE
-from records.values import Beginning, Begun, Busy, Key, Known, NotFound, Reused, Run, TurnBegin
+from records.values import (
+    Beginning,
+    Begun,
+    Busy,
+    Key,
+    Known,
+    NotFound,
+    Question,
+    Reused,
+    Run,
+    Span,
+    Stale,
+    TooMany,
+    TurnBegin,
+)
+
+_KEYS: Final = UUID("6d8f0a4e-5c1b-5f0e-9b57-2f3c9f1f7a10")  # the space of run ids that stand for a caller's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,35 +71,48 @@ class Turns:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
-            TurnkeepError: `conflict`, with the active run's handle, while the conversation is answering, and without one for a
-                run id that another message has; `not_found` for a conversation, file or run id that is not the caller's;
-                `invalid` or `too_large` for a file; `not_configured`; `unavailable`.
+            TurnkeepError: `rate_limited`; `conflict`, with the active run's handle, while the conversation is answering, and
+                without one for a run id that another message has; `not_found` for a conversation, file or run id that is not
+                the caller's, and for what the caller may not use; `invalid` or `too_large` for a file; `not_configured`;
+                `unavailable`.
         """
-        assistant = self._assistant(body.assistant)
+        principal, assistant = caller.require(), self._assistant(body.assistant)
         self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
-        files = await self._attachments.take((self._parts.tenant, caller.owner), body.files)
-        conversation_id = body.conversation_id or await self._thread(caller)
-        request = self._request(caller, body, assistant)
-        request = request.model_copy(update={"files": files, "conversation_id": conversation_id})
+        left = await self._may_ask(principal, Resources(assistant=assistant.name, conversation_id=body.conversation_id))
+        found = {
+            "files": await self._attachments.take((principal.tenant, principal.owner), body.files),
+            "conversation_id": body.conversation_id or await self._thread(principal),
+            "quota_left": left,
+        }
+        request = self._request(principal, body, assistant).model_copy(update=found)
         beginning = await self._beginning(request, body, assistant)
-        if isinstance(beginning, Busy) and body.interrupts:
-            await end_run(self._parts, self._gate, beginning.run_id)
-            beginning = await self._beginning(request, body, assistant)
-        grant = Grant(run_id=request.run_id, owner=caller.owner, sdk=sdk)
+        grant = self._gate.grant(principal, request.run_id, sdk)
         match beginning:
-            case Begun(sequence):
+            case Begun(sequence, question):
                 history = body.history if sequence == FIRST_SEQUENCE else ()  # what is stored wins
                 request = request.model_copy(update={"sequence": sequence, "stateless_history": history})
-                return await self._execute(grant, request)
+                return await self._execute(grant, request if question is None else _asking(request, question))
             case Known(run):
-                return await self._again(grant, request, run)
-            case Reused():
-                raise TurnkeepError("conflict", "This run id belongs to another message.")
+                return await self._again(replace(grant, run_id=run.run_id), request, run)
             case Busy(run_id):
-                raise self._busy(Grant(run_id=run_id, owner=caller.owner, sdk=sdk))
+                raise self._busy(replace(grant, run_id=run_id))
+            case TooMany():
+                raise TurnkeepError("rate_limited", "Too many of your turns are under way.")
+            case Stale(head):
+                raise TurnkeepError("conflict", "The conversation has gone on.", details={"head": head})
+            case Reused():
+                raise TurnkeepError("conflict", "This run id or key belongs to another request.")
             case NotFound():
                 raise not_found()
         assert_never(beginning)
+
+    async def _may_ask(self, principal: Principal, resources: Resources) -> int | None:
+        """How many turns the owner has left in this window. Raises TurnkeepError: `rate_limited`, `not_found`."""
+        who = f"{principal.tenant}\n{principal.owner}"
+        left = await self._parts.rates.take(self._parts.quota.owner, "owner", who)
+        if not await self._parts.may_use(principal, resources):
+            raise not_found()  # as if there were none: a refusal would say that there is
+        return left
 
     def _assistant(self, name: str | None) -> Assistant:
         assistant = self._parts.assistants.get(name or self._parts.default_assistant)
@@ -89,22 +120,23 @@ class Turns:
             raise TurnkeepError("invalid", "There is no such assistant.")
         return assistant
 
-    async def _thread(self, caller: Caller) -> str:
+    async def _thread(self, principal: Principal) -> str:
         """The conversation of a session that names none; another one where that was deleted."""
-        stem = session_thread(caller.owner)
-        deleted = await self._parts.records.deleted_threads(self._parts.tenant, caller.owner, stem)
+        stem = session_thread(principal.owner)
+        deleted = await self._parts.records.deleted_threads(principal.tenant, principal.owner, stem)
         return f"{stem}-{deleted + 1}" if deleted else stem
 
-    def _request(self, caller: Caller, body: ChatBody, assistant: Assistant) -> TurnRequest:
-        run_id = body.run_id or self._parts.new_id()
+    def _request(self, principal: Principal, body: ChatBody, assistant: Assistant) -> TurnRequest:
+        run_id = body.run_id or _named(principal, body.request_key) or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
             conversation_id="",
             message_id=f"msg_{plain}",
-            user_message_id=f"usr_{plain}",
-            owner=caller.owner,
-            tenant=self._parts.tenant,
+            user_message_id=body.message_id or f"usr_{plain}",
+            owner=principal.owner,
+            tenant=principal.tenant,
+            tier=principal.tier,
             assistant=assistant.name,
             text=body.text,
             has_attachments=bool(body.files),
@@ -113,10 +145,14 @@ class Turns:
         )
 
     async def _beginning(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> Beginning:
-        return await self._parts.records.begin(self._begin(request, body, assistant))
+        begin = self._begin(request, body, assistant)
+        beginning = await self._parts.records.begin(begin)
+        if isinstance(beginning, Busy) and body.interrupts:
+            await end_run(self._parts, self._gate, beginning.run_id)
+            beginning = await self._parts.records.begin(begin)
+        return beginning
 
-    @staticmethod
-    def _begin(request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
+    def _begin(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
         return TurnBegin(
             key=Key(owner=request.owner, conversation_id=request.conversation_id, tenant=request.tenant),
             run_id=request.run_id,
@@ -127,6 +163,11 @@ class Turns:
             files=tuple(map(file_id_of, request.files)),
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
+            most_active=self._parts.quota.active,
+            by_key=body.request_key is not None,
+            by_client=body.message_id is not None,
+            revision=body.revision,
+            expected_head=body.expected_head,
         )
 
     def _busy(self, active: Grant) -> TurnkeepError:
@@ -165,8 +206,7 @@ class Turns:
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.
-            of_run = {"sequence": run.sequence, "conversation_id": run.conversation_id, "assistant": run.assistant}
-            request = request.model_copy(update=of_run)
+            request = await self._as_stored(request, run)
             await self._parts.primary.store.open(run.run_id, request.model_dump_json().encode())
             await self._parts.dispatch.start(request)
         if run.ended_ms is not None and await self._gate.find(run.run_id) is None:
@@ -174,3 +214,27 @@ class Turns:
         place, view = await self._gate.locate(run.run_id)
         conversation_id = run.conversation_id
         return OpenTurn(grant=grant, place=place, conversation_id=conversation_id, known=True, transport=view.mode)
+
+    async def _as_stored(self, request: TurnRequest, run: Run) -> TurnRequest:
+        """The request that began this run, whatever the one at hand says."""
+        of_run = {
+            name: getattr(run, name)
+            for name in ("run_id", "sequence", "conversation_id", "assistant", "message_id", "user_message_id")
+        }
+        key = Key(owner=run.owner, conversation_id=run.conversation_id, tenant=run.tenant)
+        stored = await self._parts.records.messages(key, Span(limit=1, past=run.sequence - 1))
+        request = request.model_copy(update=of_run)
+        return _asking(request, Question(id=stored[0].id, parts=stored[0].parts)) if stored else request
+
+
+def _asking(request: TurnRequest, question: Question) -> TurnRequest:
+    """The request with a question as it was stored."""
+    text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
+    files = files_of(question.parts)
+    found = {"user_message_id": question.id, "text": text, "files": files, "has_attachments": bool(files)}
+    return request.model_copy(update=found)
+
+
+def _named(principal: Principal, key: str | None) -> str | None:
+    """The id of the run that the caller's own key stands for: nobody else's key comes to the same."""
+    return None if key is None else str(uuid5(_KEYS, f"{principal.tenant}\0{principal.owner}\0{key}"))

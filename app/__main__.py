@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from app.settings import RefusedSettings
+from app.settings_reading import RefusedSettings
 
 COMMANDS: Final = {
     "dev": "start everything on this machine",
@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "dispatch": "look at or set the switch between durable and inline",
     "runs": "look at runs and stop them",
     "spend": "print what was spent, and what is left of today's budget",
+    "keys": "make, list and revoke API keys",
     "erase": "erase what was deleted, or all that one owner has",
     "migrate": "bring the database's tables up to this build",
     "settings": "print the settings in force",

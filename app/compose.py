@@ -7,17 +7,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.alerts import Alerts
 from app.clock import SystemClock
 from app.metrics import Metrics
+from app.models import reached
 from app.observe import CountedRunner, RunObserver, nobody
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from assistants.definition import Assistant
 from assistants.demo import TURNS, demo_assistant
 from assistants.demo_model import DemoModel
 from assistants.registry import registry
+from assistants.routing import models_of
 from checkpoints.outbox import Outbox
 from checkpoints.outbox_redis import RedisOutbox
 from checkpoints.port import Grip, RunStore
@@ -31,12 +33,10 @@ from resp.address import parse_address
 from resp.client import Client
 from resp.keys import Keys
 from resp.push import PushConnection
+from runner.choosing import chosen
 from runner.parts import Chosen, Parts, RunnerSettings, always_there
 from runner.port import TurnRunner
 from runner.turn import Runner
-
-if TYPE_CHECKING:
-    from providers.anthropic import AnthropicProvider
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +96,7 @@ class Core:
             price=self.prices,
             clock=self.clock,
             new_owner=lambda: secrets.token_hex(8),
+            chance=random.random,
             observer=RunObserver(self.metrics, self.alerts, on_claim),
             settings=RunnerSettings(
                 lease_ms=self.settings.lease_ms,
@@ -109,12 +110,15 @@ class Core:
 
     def model_of(self, assistant: Assistant) -> str:
         """The model that answers for an assistant. Raises TurnkeepError: `not_configured`."""
-        model = assistant.model or self.settings.model
+        model = self._models_of(assistant, "")[0]
         return self.providers.choose(model, require_model=assistant.require_model)[1]
 
     def _choose(self, assistant: Assistant, request: TurnRequest) -> Chosen:
-        model = f"{SCRIPTED}{request.script}" if request.script else assistant.model or self.settings.model
-        return Chosen(*self.providers.choose(model, require_model=assistant.require_model))
+        named = (f"{SCRIPTED}{request.script}",) if request.script else self._models_of(assistant, request.tier)
+        return chosen(self.providers, assistant, named)
+
+    def _models_of(self, assistant: Assistant, tier: str) -> tuple[str, ...]:
+        return models_of(assistant, tier, model=self.settings.model, fallbacks=self.settings.fallback_models)
 
 
 @asynccontextmanager
@@ -128,9 +132,12 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
     address, keys = parse_address(settings.redis_url), Keys(f"{settings.redis_prefix}:")
     client = Client(address, jitter=random.random)
     push = PushConnection(address, jitter=random.random)
-    anthropic = _anthropic(settings)
     try:
-        async with Records(settings.database_url) as records, Alerts(settings.alert_url) as alerts:
+        async with (
+            Records(settings.database_url) as records,
+            Alerts(settings.alert_url) as alerts,
+            reached(settings) as (anthropic, others),
+        ):
             yield Core(
                 settings=settings,
                 metrics=Metrics(),
@@ -144,14 +151,12 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 alerts=alerts,
                 assistants=_assistants(settings),
                 scripts=scripts,
-                providers=Providers(anthropic=anthropic, demo=DemoModel(scripts), scripts=scripts),
+                providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
                 prices=_prices(settings),
             )
     finally:
         await push.close()
         await client.close()
-        if anthropic is not None:
-            await anthropic.aclose()
 
 
 def _scripts(settings: Settings) -> Mapping[str, Script]:
@@ -159,25 +164,18 @@ def _scripts(settings: Settings) -> Mapping[str, Script]:
         scripts = load_scripts(TURNS, *([Path(settings.scripts)] if settings.scripts else []))
     except ScriptError as error:
         raise RefusedSettings(f"TURNKEEP_SCRIPTS: {error}") from None
-    if settings.model.startswith(SCRIPTED) and settings.model.removeprefix(SCRIPTED) not in scripts:
-        raise RefusedSettings("CHAT_MODEL: there is no scripted turn of this name")
+    for name, models in (("CHAT_MODEL", (settings.model,)), ("TURNKEEP_FALLBACK_MODELS", settings.fallback_models)):
+        if any(one.startswith(SCRIPTED) and one.removeprefix(SCRIPTED) not in scripts for one in models):
+            raise RefusedSettings(f"{name}: there is no scripted turn of this name")
     return scripts
-
-
-def _anthropic(settings: Settings) -> "AnthropicProvider | None":
-    if settings.anthropic_key is None:
-        return None
-    # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
-    from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
-
-    return AnthropicProvider(settings.anthropic_key.get_secret_value(), base_url=settings.anthropic_url or BASE_URL)
 
 
 def _prices(settings: Settings) -> PriceList:
     rates = parse_rates(settings.prices)
-    if settings.anthropic_key is None:
+    if settings.anthropic_key is None and settings.bedrock_key is None and settings.gateway_key is None:
         return PriceList(rates=rates)
-    from providers.snapshot import snapshot_price  # noqa: PLC0415 - as above: it is needed where that SDK is
+    # Only here: it takes long to import, and most starts ask no model that costs.
+    from providers.snapshot import snapshot_price  # noqa: PLC0415 - see above
 
     if snapshot_price(settings.model, False) is None and settings.model not in rates:
         logger.warning("nobody knows what CHAT_MODEL costs, so it is not asked: see TURNKEEP_PRICES")

@@ -9,9 +9,13 @@ from typing import cast
 from uuid import uuid4
 
 from api.application import Application, build
+from api.identity import MayUse, everything
 from api.ports import ApiParts, Limits, Operations, Place, Probe, Tokens
+from api.rates import Rates
+from api.redis import RedisWindows
 from app.compose import ROOT, Core
 from app.compose_care import care_parts
+from app.compose_identity import admitted, quota
 from app.observe import HttpMeter
 from app.settings import Settings
 from app.settings_table import effective
@@ -24,7 +28,7 @@ from dispatch.temporal import API_RETRIES, Workflows
 from frames.hub import Hub
 from frames.projection import Sdk
 from frames.redis import RedisFrameSource
-from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
+from frames.tokens import KeyRing, Sessions
 from workflows.connection import connect
 
 logger = logging.getLogger(__name__)
@@ -35,8 +39,8 @@ _MEMORY_SECONDS = 300  # for a reader that is slow, or asks again
 
 
 @asynccontextmanager
-async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher]]:
-    """The application and who executes its turns."""
+async def application(core: Core, may_use: MayUse = everything) -> AsyncIterator[tuple[Application, Dispatcher]]:
+    """The application and who executes its turns. `may_use` is the deployment's own word on who may use what."""
     memory_store = MemoryRunStore(core.clock, durable=False)
     primary = Place(store=core.store, hub=Hub(RedisFrameSource(core.client, core.push, keys=core.keys)), durable=True)
     memory = Place(store=memory_store, hub=Hub(memory_store), durable=False)
@@ -59,6 +63,11 @@ async def application(core: Core) -> AsyncIterator[tuple[Application, Dispatcher
                 random_bytes=secrets.token_bytes,
                 model_of=core.model_of,
                 pages=ROOT / "web",
+                tenant=core.settings.tenant,
+                admitted=admitted(core.settings, core.clock),
+                may_use=may_use,
+                quota=quota(core.settings),
+                rates=Rates(RedisWindows(core.client, core.keys)),
                 default_sdk=cast("Sdk", core.settings.sdk),  # within its bounds
                 limits=_limits(core.settings),
                 operations=_operations(core, workflows, Smoke(core, workflows, primary.hub)),
@@ -118,7 +127,7 @@ def _ring(settings: Settings) -> KeyRing:
 
 
 def _tokens(settings: Settings, ring: KeyRing) -> Tokens | None:
-    return Tokens(handles=Handles(ring), resume=ResumeTokens(ring)) if settings.signing_secrets else None
+    return Tokens.signed_by(ring) if settings.signing_secrets else None
 
 
 def _operations(core: Core, workflows: Workflows, smoke: Smoke) -> Operations:

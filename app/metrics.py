@@ -26,6 +26,12 @@ class Metrics:
         )
         self._ended = Counter("turnkeep_turns_ended", "Turns ended here", ["status", "kind"], registry=registry)
         self._handed_over = Counter("turnkeep_hand_overs", "Slices handed over", ["reason"], registry=registry)
+        self._model_failed = Counter(
+            "turnkeep_model_failures",
+            "Model calls that failed, also where another one helped",
+            ["kind"],
+            registry=registry,
+        )
         self._trouble = Counter("turnkeep_trouble", "Things that failed and were survived", registry=registry)
         self._budget = Counter(
             "turnkeep_budget", "Model calls that asked for their place in the budget", ["decision"], registry=registry
@@ -70,6 +76,9 @@ class Metrics:
 
     def handed_over(self, reason: str) -> None:
         self._handed_over.labels(reason).inc()
+
+    def model_failed(self, kind: str) -> None:
+        self._model_failed.labels(kind).inc()
 
     def budget(self, decision: str) -> None:
         self._budget.labels(decision).inc()

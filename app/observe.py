@@ -47,6 +47,10 @@ class RunObserver:
         logger.info("ended", extra={"run_id": run_id, "status": status, "kind": kind})
         self._alerts.ended(run_id, status, kind)
 
+    def model_failed(self, run_id: str, kind: str) -> None:
+        self._metrics.model_failed(kind)
+        logger.warning("model call failed", extra={"run_id": run_id, "kind": kind})
+
     def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
         self._metrics.budget(decision)
 

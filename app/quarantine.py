@@ -1,7 +1,7 @@
 """Keeps a turn that may be poison away from all others: it runs alone, in a process that only it can take down (C16).
 
-* Suspect is a run whose last executor died without a step forward. So a turn that kills whoever executes it ends two workers
-at most; what follows, until its claims are exhausted, and its end, happen here.
+* Suspect is a run that two executors died of without a step forward. So a turn that kills whoever executes it ends two
+workers; what follows, until it is given up, and its end, happen here.
 * Innocent turns that were on those workers come here, too, and just go on: they cost the start of a process.
 * The activity stays with the worker, which is alive to answer for it: the next attempt need not wait for a timeout.
 * A process that ends before it has claimed the run did not die of it. No claim counts such attempts, and they would be made
@@ -62,7 +62,7 @@ class Quarantine:
 
     async def _suspect(self, run_id: str) -> bool:
         view = await self._store.view(run_id)
-        return view is not None and view.claims > 0 and not view.lease_ms
+        return view is not None and view.deaths > 0 and not view.lease_ms
 
     async def _send(self, errand: Errand, drain: asyncio.Event) -> SliceResult | None:
         async with self._places:

@@ -1,32 +1,35 @@
 """Settings: a frozen value, read once from the environment by this file and no other.
 
-A number out of range and a word that is not among the allowed ones fall to the default and leave a note, which is logged at
-start: a slip gives a working service. A switch that is none, an address of the wrong form and a weak secret refuse to start.
 The table in docs/operations.md is `app.settings_table` of this class.
 """
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
-from typing import Any, Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
-from pydantic import ValidatorFunctionWrapHandler as Check
+from app.settings_fields import (
+    RATE,
+    SWITCH_WORDS,
+    Key,
+    Prices,
+    Ring,
+    Secret,
+    Switch,
+    field,
+    number,
+    secret,
+    text,
+    word,
+)
+from app.settings_reading import ReadSettings
 
-from app.settings_fields import SWITCH_WORDS, Key, Prices, Ring, Secret, Switch, field, mark, number, secret, text, word
+MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
 
-_OUR_NAMES = ("CHAT_", "MODEL_BUDGET_", "TURNKEEP_")
 _DAYS_IN_A_MONTH = 30
 
 
-class RefusedSettings(Exception):
-    """The process must not start with this environment. One line for each reason; no value is among them."""
-
-
-class Settings(BaseModel):
+class Settings(ReadSettings):
     """What a deployment may choose. Times are in the unit that the name says."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
 
     environment: Literal["development", "production"] = word(
         "CHAT_ENV", "development", "`production` runs no turn durably until the switch is set"
@@ -97,8 +100,15 @@ class Settings(BaseModel):
     model: str = word(
         "CHAT_MODEL",
         "claude-opus-4-8",
-        "`claude-*`, `stub-chat-v1`, `demo`, or `scripted:` and the name of a scripted turn",
-        pattern=r"^(claude-[\w.-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)$",
+        "`claude-*`, `bedrock:` or `gateway:` and a model's id there, `stub-chat-v1`, `demo`, or `scripted:` and the name of "
+        "a scripted turn",
+        pattern=f"^{MODEL}$",
+    )
+    others: str = text(
+        "TURNKEEP_FALLBACK_MODELS",
+        "",
+        "models asked in this order, separated by commas, where the first one stays busy or broken",
+        f"^({MODEL}(, *{MODEL})*)?$",
     )
     scripts: str = text(
         "TURNKEEP_SCRIPTS",
@@ -111,6 +121,13 @@ class Settings(BaseModel):
     prestream_ms: int = number("CHAT_PRESTREAM_TIMEOUT_MS", 10_000, "bound on all before a response", (1_000, 120_000))
     anthropic_key: Key = field("ANTHROPIC_API_KEY", None, "without it `claude-*` is answered by the demo or the stub")
     anthropic_url: str = text("TURNKEEP_ANTHROPIC_URL", "", "a compatible gateway to ask instead", r"^(https?://\S+)?$")
+    bedrock_url: str = text(
+        "TURNKEEP_BEDROCK_URL", "", "Bedrock's Messages API, `https://bedrock-mantle.<region>.api.aws/anthropic`",
+        r"^(https?://\S+)?$"
+    )  # fmt: skip
+    bedrock_key: Key = field("TURNKEEP_BEDROCK_KEY", None, "a Bedrock API key; with both, `bedrock:` models are asked")
+    gateway_url: str = text("TURNKEEP_GATEWAY_URL", "", "a gateway beside Anthropic's address", r"^(https?://\S+)?$")
+    gateway_key: Key = field("TURNKEEP_GATEWAY_KEY", None, "its key; with both, `gateway:` models are asked there")
     daily_usd: float | None = number(
         "MODEL_BUDGET_DAILY_USD", None, "hard budget of a day; unset or 0, a thirtieth of the month's", (0, 1e6)
     )
@@ -123,8 +140,57 @@ class Settings(BaseModel):
     trusted_proxies: str = text(
         "TURNKEEP_TRUSTED_PROXIES",
         "127.0.0.1",
-        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`",
+        "whose `X-Forwarded-*` headers count: addresses, networks, or `*`, behind a proxy that replaces what it was sent",
         r"^\S+$",
+    )
+    admit: str = text(
+        "TURNKEEP_ADMIT",
+        "session,key,jwt",
+        "what lets somebody in: anonymous `session`s, API `key`s, an issuer's `jwt`s",
+        r"^(session|key|jwt)(,(session|key|jwt))*$",
+    )
+    tenant: str = text(
+        "TURNKEEP_TENANT", "", "tenant of sessions, and of whoever names none", r"^[A-Za-z0-9_.-]{0,64}$"
+    )
+    jwks: str = text(
+        "TURNKEEP_JWKS",
+        "",
+        "the issuer's public keys: a file, or an address (`https://`); unset, no `jwt` lets anybody in",
+        r"^(https://\S+|http://(127\.0\.0\.1|localhost)[:/]\S*|[^:]*)$",
+    )
+    jwt_issuer: str = text("TURNKEEP_JWT_ISSUER", "", "`iss` of a token; needed with `TURNKEEP_JWKS`", r"")
+    jwt_audience: str = text("TURNKEEP_JWT_AUDIENCE", "", "`aud` of a token; needed with `TURNKEEP_JWKS`", r"")
+    jwt_algorithms: str = text(
+        "TURNKEEP_JWT_ALGORITHMS",
+        "RS256,ES256,EdDSA",
+        "with which a token may be signed; none with a shared secret",
+        r"^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$",
+    )
+    jwt_leeway_seconds: int = number("TURNKEEP_JWT_LEEWAY_SECONDS", 30, "between the issuer's clock and ours", (0, 300))
+    jwt_tenant_claim: str = text(
+        "TURNKEEP_JWT_TENANT_CLAIM", "", "claim that names the tenant; a token without it lets nobody in", r""
+    )
+    jwt_tier_claim: str = text("TURNKEEP_JWT_TIER_CLAIM", "tier", "claim that names the tier", r"")
+    origins: str = text(
+        "TURNKEEP_ORIGINS",
+        "",
+        "sites besides this one whose pages may ask (`https://app.example.com,…`)",
+        r"^(https?://[^\s/,*]+(,https?://[^\s/,*]+)*)?$",
+    )
+    address_rate: str = text(
+        "TURNKEEP_ADDRESS_RATE",
+        "",
+        "requests of one address, such as `600/minute`, or `off`; unset, that in production and off elsewhere",
+        RATE,
+    )
+    owner_rate: str = text(
+        "TURNKEEP_OWNER_RATE", "", "new turns of one owner; unset, `60/minute` in production and off elsewhere", RATE
+    )
+    owner_turns: int | None = number(
+        "TURNKEEP_OWNER_TURNS",
+        None,
+        "turns of one owner under way at once, 0 for any number; unset, 20 in production and 0 elsewhere",
+        (0, 10_000),
     )
     comment_ms: int = number(
         "TURNKEEP_COMMENT_MS", 15_000, "silence after which a reader gets a comment", (100, 60_000)
@@ -144,48 +210,6 @@ class Settings(BaseModel):
         "TURNKEEP_WORKER_METRICS_PORT", 0, "port of a worker's `/metrics`; 0 serves none", (0, 65_535)
     )
 
-    _notes: tuple[str, ...] = PrivateAttr(())
-
-    def model_post_init(self, context: Any) -> None:
-        self._notes = tuple(context["notes"]) if context else ()
-
-    @field_validator("*", mode="wrap")
-    @classmethod
-    def _fall_to_default(cls, value: object, check: Check, info: ValidationInfo) -> object:
-        try:
-            return check(value)
-        except ValidationError:
-            setting = cls.model_fields[info.field_name or ""]
-            if not mark(setting, "lenient"):
-                raise
-            note = f"{setting.validation_alias} is out of range and counts as unset"
-            (info.context or {"notes": []})["notes"].append(note)
-            return setting.default
-
-    @classmethod
-    def read(cls, environment: Mapping[str, str]) -> Self:
-        """Make settings of an environment.
-
-        Raises:
-            RefusedSettings: where a value must not be guessed.
-        """
-        notes = _misspelt(environment, cls.names())
-        try:
-            return cls.model_validate(dict(environment), context={"notes": notes})
-        except ValidationError as error:
-            # Written by hand: pydantic's own message quotes the value, which may be a secret.
-            raise RefusedSettings("\n".join(_reason(one["loc"], one["msg"]) for one in error.errors())) from None
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """The variables that are read, in the order of the table."""
-        return tuple(str(one.validation_alias) for one in cls.model_fields.values() if one.validation_alias)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was put right while reading, to be logged as warnings."""
-        return self._notes
-
     @property
     def signing_secrets(self) -> tuple[str, ...]:
         """What signs handles, tokens and cookies, newest first; empty where nothing can be resumed."""
@@ -197,6 +221,11 @@ class Settings(BaseModel):
         """The share of turns that run durably while nobody has set the switch."""
         wanted = self.environment != "production" if self.dispatch is None else self.dispatch
         return 100 if wanted else 0
+
+    @property
+    def fallback_models(self) -> tuple[str, ...]:
+        """Whom to ask in order where the model fails."""
+        return tuple(name.strip() for name in self.others.split(",") if name.strip())
 
     @property
     def budget_of_a_day(self) -> float:
@@ -216,14 +245,3 @@ def read_settings(beneath: Mapping[str, str] | None = None) -> Settings:
 def environment_with(extra: Mapping[str, str]) -> dict[str, str]:
     """Our environment with additions, for a child process."""
     return {**os.environ, **extra}
-
-
-def _misspelt(environment: Mapping[str, str], known: tuple[str, ...]) -> list[str]:
-    """A switch under a wrong name would silently stay as it was: say which name was probably meant."""
-    strangers = sorted(name for name in environment if name.startswith(_OUR_NAMES) and name not in known)
-    meant = ((name, get_close_matches(name, known, n=1, cutoff=0.8)) for name in strangers)
-    return [f"{name} is not a setting; {matches[0]} is" for name, matches in meant if matches]
-
-
-def _reason(location: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(str(piece) for piece in location)}: {message.removeprefix('Value error, ')}"

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from providers.prices import parse_rates
 
+RATE = r"^(off|[1-9][0-9]{0,8}/(second|minute|hour|day))?$"
 SHORTEST_SECRET = 32  # bytes; what a random 256-bit key takes
 
 SWITCH_WORDS = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}

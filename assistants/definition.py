@@ -4,9 +4,11 @@ The system prompt and the tools are a function of this definition alone, so that
 prefix as the first slice did.
 """
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
+from protocol.json import JsonObject
 from tools.declare import Tool
 
 Profile = Literal["interactive", "kb", "agent"]
@@ -23,8 +25,11 @@ class Limits:
     wait_seconds: float = 604_800.0  # a week: how long a person has to decide or answer
     steps: int = 50
     run_tokens: int = 2_000_000  # of all calls; a runaway loop ends here
+    tries: int = 3  # of one model in one step, where it fails in a way that may pass
     repeated_calls: int = 5  # the same call with the same input this often in a row ends the run
     history_turns: int | None = None  # None: all
+    history_tokens: int = 150_000  # of what was said before; as estimated, older turns are left out past it
+    compact_at: int | None = None  # tokens of input past which the provider may summarise; None: never
 
 
 PROFILES: dict[Profile, Limits] = {
@@ -36,13 +41,22 @@ PROFILES: dict[Profile, Limits] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assistant:
-    """`model` empty means the deployment's `CHAT_MODEL`. `parallel_tools` lets the tools of a step run at once."""
+    """What answers, and how.
+
+    `model` empty means the deployment's `CHAT_MODEL`; `tiers` names other models for some callers; `fallbacks` says whom to
+    ask in order where a model fails, None leaves it to the deployment. `parallel_tools` lets the tools of a step run at once.
+    `served_tools` are tools that the provider runs, as its API writes them: `{"type": "web_search_20250305", "name": "web_search"}`.
+    `suggest` gives prompts to go on with, `entitle` a title for the conversation, both from a question and its answer.
+    """
 
     name: str
     title: str
     instructions: str
     model: str = ""
+    tiers: Mapping[str, str] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] | None = None
     tools: tuple[Tool, ...] = ()
+    served_tools: tuple[JsonObject, ...] = ()
     profile: Profile = "agent"
     limits: Limits | None = None
     parallel_tools: bool = True
@@ -51,6 +65,8 @@ class Assistant:
     create_if_missing: bool = True
     require_model: bool = False
     starters: tuple[str, ...] = ()
+    suggest: Callable[[str, str], Awaitable[tuple[str, ...]]] | None = None
+    entitle: Callable[[str, str], Awaitable[str]] | None = None
 
     @property
     def effective_limits(self) -> Limits:

@@ -133,6 +133,7 @@ async def house(folder: Path, *, supervised: bool) -> AsyncIterator[House]:
                 "CHAT_MODEL": "claude-opus-4-8",
                 "ANTHROPIC_API_KEY": "none",
                 "TURNKEEP_ANTHROPIC_URL": gateway.url,
+                "MODEL_BUDGET_DAILY_USD": "1000000",  # hundreds of calls at a real model's price
             }
             deployment = await deploy(folder, valkey.address, temporal=temporal.address, **model)
             environment, screen = dict(deployment.environment), Screen()

@@ -1,12 +1,12 @@
--- Take a run over: KEYS meta, seal. ARGV owner, mode, lease ms, max claims, generation, slice, activity attempt, server, ahead.
+-- Take a run over: KEYS meta, seal. ARGV owner, mode, lease ms, max deaths, generation, slice, activity attempt, server, ahead.
 -- Returns {'claimed', attempt, next, stop, bytes in the log, seal or false, reserved, 1 where the server is another one}
 -- or {refusal, remaining lease, final status}.
 --
 -- Check and take-over in one step: of two executors that see the same lapsed lease only one may win. Time is the
 -- server's, the only clock that all executors share.
-local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'claims', 'generation', 'slice', 'activity', 'status',
-  'reserved', 'server', 'parked', 'attempt')
-local state, owner, lease, claims = run[1], run[2], tonumber(run[3]), tonumber(run[4])
+local run = redis.call('HMGET', KEYS[1], 'state', 'owner', 'lease', 'deaths', 'generation', 'slice', 'activity', 'status',
+  'reserved', 'server', 'parked', 'attempt', 'released')
+local state, owner, lease, deaths = run[1], run[2], tonumber(run[3]), tonumber(run[4])
 if not state then
   return {'missing', 0, ''}
 end
@@ -31,11 +31,14 @@ if owner ~= ARGV[1] then -- else the same executor again, whose reply was lost
   if lease > now then
     return {'busy', lease - now, ''}
   end
-  -- A turn that kills whoever executes it must not do so for ever (C16).
-  if claims >= tonumber(ARGV[4]) then
+  -- A turn that kills whoever executes it must not do so for ever (C16). Whoever let go is alive: ten deploys within one
+  -- long step are not ten deaths.
+  if owner and run[13] == '' then
+    deaths = deaths + 1
+  end
+  if deaths >= tonumber(ARGV[4]) then
     return {'exhausted', 0, ''}
   end
-  claims = claims + 1
 end
 
 if state == 'open' then
@@ -43,7 +46,7 @@ if state == 'open' then
 end
 local attempt = redis.call('HINCRBY', KEYS[1], 'attempt', 1)
 redis.call('HSET', KEYS[1], 'state', state, 'grip', attempt .. ':' .. ARGV[1], 'owner', ARGV[1], 'mode', ARGV[2],
-  'released', '', 'lease', now + ARGV[3], 'claims', claims, 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7], 'serial', 0)
+  'released', '', 'lease', now + ARGV[3], 'deaths', deaths, 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7], 'serial', 0)
 local counters = redis.call('HMGET', KEYS[1], 'next', 'stop', 'bytes')
 local following, reserved, another = tonumber(counters[1]), tonumber(run[9]) or 0, run[10] and run[10] ~= ARGV[8]
 

@@ -59,8 +59,7 @@ class MemoryRunStore:
         if refused is not None:
             return refused
         parked = run.parked is not None
-        if claim.owner != run.owner:
-            run.claims += 1
+        run.deaths = run.died_of(claim)
         run.attempt += 1
         run.owner = claim.owner
         run.held = True
@@ -94,7 +93,7 @@ class MemoryRunStore:
         another = claim.owner != run.owner  # else it is its own claim again, after a lost reply
         if another and (lease := self._lease(run)):
             return Refused(why=Refusal.BUSY, wait_ms=lease)
-        return Refused(why=Refusal.EXHAUSTED) if another and run.claims >= claim.max_claims else None
+        return Refused(why=Refusal.EXHAUSTED) if another and run.died_of(claim) >= claim.max_deaths else None
 
     async def load(self, grip: Grip) -> Loaded | Refusal:
         run = self._held(grip)
@@ -142,7 +141,7 @@ class MemoryRunStore:
             run.state = "sealed"
             run.seal = seal
             run.sealed_by = grip.attempt
-            run.claims = 0
+            run.deaths = 0
         return Sealed(next=run.next, seal=run.seal, ours=run.sealed_by == grip.attempt, durable=self._durable)
 
     async def finish(self, grip: Grip, append: Append, status: str, retention_ms: int) -> Appended | Refusal:
@@ -165,8 +164,6 @@ class MemoryRunStore:
         run = self._run(grip.run_id)
         if run is None or (run.attempt, run.owner) != (grip.attempt, grip.owner):
             return False
-        if run.held:
-            run.claims = max(0, run.claims - 1)  # who lets go is alive: this was no death (C16)
         run.held = False
         run.lease_until = 0
         if committed is not None:
@@ -213,7 +210,7 @@ class MemoryRunStore:
         if run.stop or (unread := run.inbox.after(parking.taken)):
             return Unread(() if run.stop else unread)
         run.inbox.park(parking, run.attempt)
-        run.claims = 0
+        run.deaths = 0
         await self.release(grip, result, order)
         return None
 
@@ -278,7 +275,7 @@ class MemoryRunStore:
         if append.delta is not None and not run.repeats(append, boundary):
             run.deltas.append(append.delta)
             run.delta_at = boundary
-            run.claims = 0
+            run.deaths = 0
         run.ledger.update(append.ledger)
         if append.count:
             run.next += append.count

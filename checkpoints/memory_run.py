@@ -72,7 +72,7 @@ class MemoryRun:
     held: bool = False  # claimed and not released
     lease_until: int = 0
     order: Order = _NEVER
-    claims: int = 0
+    deaths: int = 0
     stop: bool = False
     next: int = 0
     size: int = 0
@@ -86,6 +86,10 @@ class MemoryRun:
     reserved: int = 0
     server: str = ""  # which made the reservation
     inbox: Inbox = field(default_factory=Inbox)
+
+    def died_of(self, claim: ClaimRequest) -> int:
+        """How many executors died without a step forward, once this claim has found the last of them."""
+        return self.deaths + (self.held and claim.owner != self.owner)
 
     def appended(self) -> Appended:
         return Appended(self.next, self.stop)
@@ -139,7 +143,7 @@ class MemoryRun:
             next=self.next,
             stop=self.stop,
             lease_ms=lease_ms,
-            claims=self.claims,
+            deaths=self.deaths,
             order=self.order,
             until_ms=parking.until_ms if parking else 0,
             waiting=parking.waiting if parking else (),

@@ -22,6 +22,6 @@ end
 if #unread > 0 then
   return unread
 end
--- Whoever parked got on as far as it could: the claims that waiting takes are no sign of a turn that kills its executors.
-redis.call('HSET', KEYS[1], 'grip', '', 'released', ARGV[1], 'lease', 0, 'claims', 0, 'parked', ARGV[3], ARGV[4], ARGV[5])
+-- Whoever parked got on as far as it could: what died before is no sign of a turn that kills its executors.
+redis.call('HSET', KEYS[1], 'grip', '', 'released', ARGV[1], 'lease', 0, 'deaths', 0, 'parked', ARGV[3], ARGV[4], ARGV[5])
 return 'parked'

@@ -16,8 +16,8 @@ Laws
      index it writes nothing and returns the index it expects: repeating an append whose reply was lost is harmless.
  S6  `append` with `count` 0 carries a delta or ledger entries alone; the same delta again at the same index is a repeat.
  S7  Deltas come back from `load` in the order written, byte for byte; ledger entries come back with their newest value.
- S8  Claims without a checkpoint delta or seal in between are counted, a repeat by the same owner is not, nor one that was
-     released: its executor lived. Past `max_claims` the claim is EXHAUSTED.
+ S8  A claim that finds its predecessor's lease lapsed and not released counts its death, from the last checkpoint delta or
+     seal on; a repeat by the same owner does not. At `max_deaths` the claim is EXHAUSTED.
  S9  The log refuses frames past the byte budget with FULL; `seal` and `finish` may use the reserve (C13).
  S10 `stop` is recorded once and shown by every later reply to the executor. After the seal it answers how the run ended.
  S11 `seal` succeeds once: the seal stays as written and is returned to everyone who comes later. With a stop recorded that
@@ -107,7 +107,7 @@ class ClaimRequest:
     owner: str
     mode: Transport
     lease_ms: int = 2_000
-    max_claims: int = 5
+    max_deaths: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,7 @@ class RunView:
     next: int
     stop: bool
     lease_ms: int  # what is left of the lease, 0 without one
-    claims: int  # since the last checkpoint delta
+    deaths: int  # that claims found since the last checkpoint delta
     order: Order  # the highest that won a claim, (0, 0, 0) before; an adopter takes the next generation
     until_ms: int = 0  # while parked: the wall clock's time at which waiting ends
     waiting: tuple[str, ...] = ()  # while parked: the tool calls that somebody has to decide or answer

@@ -91,7 +91,7 @@ class RedisRunStore:
 
     async def claim(self, run_id: str, claim: ClaimRequest) -> Claimed | Refused:
         keys = (self._keys.meta(run_id), self._keys.seal(run_id))
-        asked = (claim.owner, claim.mode, claim.lease_ms, claim.max_claims, *claim.order.key)
+        asked = (claim.owner, claim.mode, claim.lease_ms, claim.max_deaths, *claim.order.key)
         # A claim lost in a power cut gives the fence back to the executor before: its appends would be taken and ours
         # refused. So it is on disk before the first use, also where the log itself may lose its last second.
         reply, confirmed = await self._disk.write(_CLAIM, keys, lambda server: (*asked, server, RESERVE_AHEAD))

@@ -7,7 +7,7 @@ from checkpoints.port import Grip, Order, RunView
 from checkpoints.waiting import Parking
 
 VIEWED = (
-    "state", "mode", "status", "attempt", "next", "stop", "claims", "generation", "slice", "activity", "lease",
+    "state", "mode", "status", "attempt", "next", "stop", "deaths", "generation", "slice", "activity", "lease",
     "parked", "inputs",
 )  # fmt: skip
 
@@ -17,7 +17,7 @@ def view_of(fields: Sequence[bytes | None], now_ms: int) -> RunView | None:
     if fields[0] is None:
         return None
     state, mode, status = ((text or b"").decode() for text in fields[:3])
-    attempt, following, stop, claims, generation, slice_number, activity, lease = (
+    attempt, following, stop, deaths, generation, slice_number, activity, lease = (
         int(number or 0) for number in fields[3:11]
     )
     parking = _parking(fields[11], attempt) if state == "running" else None
@@ -29,7 +29,7 @@ def view_of(fields: Sequence[bytes | None], now_ms: int) -> RunView | None:
         next=following,
         stop=bool(stop),
         lease_ms=max(0, lease - now_ms),
-        claims=claims,
+        deaths=deaths,
         order=Order(generation, slice_number, activity),
         until_ms=parking.until_ms if parking else 0,
         waiting=parking.waiting if parking else (),

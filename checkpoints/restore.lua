@@ -45,7 +45,7 @@ for i = at, #ARGV, 2 do
   redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 1])
 end
 redis.call('HSET', KEYS[1], 'state', 'running', 'grip', attempt .. ':' .. ARGV[1], 'owner', ARGV[1], 'mode', ARGV[3], 'released', '',
-  'attempt', attempt, 'claims', 0, 'lease', now + ARGV[4], 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7],
+  'attempt', attempt, 'deaths', 0, 'lease', now + ARGV[4], 'generation', ARGV[5], 'slice', ARGV[6], 'activity', ARGV[7],
   'server', ARGV[8], 'reserved', ARGV[9], 'stop', stop, 'next', ARGV[11], 'bytes', bytes, 'serial', 0,
   'delta_index', ARGV[13], 'delta_attempt', attempt, 'inputs', inputs, 'input_bytes', input_bytes)
 return {attempt, bytes, stop}

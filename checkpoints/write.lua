@@ -69,7 +69,7 @@ if count > 0 then
 end
 if delta then
   redis.call('RPUSH', KEYS[3], delta)
-  redis.call('HSET', KEYS[1], 'delta_index', following, 'delta_attempt', attempt, 'claims', 0)
+  redis.call('HSET', KEYS[1], 'delta_index', following, 'delta_attempt', attempt, 'deaths', 0)
 end
 for i = ARGV[11] == '1' and 13 or 12, #ARGV, 2 do
   redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
@@ -80,7 +80,7 @@ end
 
 if verb == 'seal' then
   redis.call('SET', KEYS[5], ARGV[9])
-  redis.call('HSET', KEYS[1], 'state', 'sealed', 'sealed_by', attempt, 'claims', 0)
+  redis.call('HSET', KEYS[1], 'state', 'sealed', 'sealed_by', attempt, 'deaths', 0)
   return {'sealed', following, ARGV[9], tonumber(attempt)}
 end
 if verb == 'finish' then

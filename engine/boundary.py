@@ -5,7 +5,7 @@ from dataclasses import replace
 from engine.fold import folded
 from engine.settle import failed, settle
 from engine.values import Advance, CallModel, Plan, Turn
-from protocol.checkpoint import Outcome, TurnState
+from protocol.checkpoint import Outcome, Trying, TurnState
 from protocol.frames import Frame, data
 from protocol.json import JsonObject
 
@@ -28,7 +28,7 @@ def next_step(
     What the user said meanwhile goes along, unless `steer` says that nothing may stand between (the model only paused).
     """
     state = committed(turn)
-    update = {"history": (*state.history, *history), "calls": (), "phase": "open", "deadline_ms": 0}
+    update = {"history": (*state.history, *history), "calls": (), "phase": "open", "deadline_ms": 0, "trying": Trying()}
     state = state.model_copy(update=update)
     turn = replace(
         turn,

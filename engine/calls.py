@@ -9,7 +9,7 @@ from engine.boundary import committed, next_step
 from engine.decision import awaits, request
 from engine.fold import folded
 from engine.numbers import UnreadableInput, for_browser, parse_input
-from engine.settle import output_frame, result_message
+from engine.settle import output_frames, result_message
 from engine.values import Advance, OpenStep, Park, Plan, RunTools, StreamedCall, Turn
 from protocol.checkpoint import LedgerEntry, ToolCall, ToolResult
 from protocol.frames import Frame
@@ -80,7 +80,7 @@ def show(turn: Turn) -> Advance:
     while shown < len(calls) and shown in turn.results:
         shown += 1
     news = calls[turn.shown : shown]
-    frames = tuple(output_frame(call, turn.results[call.ordinal]) for call in news)
+    frames = tuple(frame for call in news for frame in output_frames(call, turn.results[call.ordinal]))
     ledger = {
         ledger_key(call): LedgerEntry(state="shown", tool=call.name, result=turn.results[call.ordinal]) for call in news
     }

@@ -65,6 +65,8 @@ def _fold_tool(parts: Parts, kind: str, frame: dict[str, Any]) -> Parts:
     call = frame["toolCallId"]
     if kind == "tool-input-start":
         opened = {"type": "dynamic-tool", "toolName": frame["toolName"], "toolCallId": call, "state": "input-streaming"}
+        if "providerExecuted" in frame:
+            opened["providerExecuted"] = frame["providerExecuted"]
         return (*parts, cast("JsonObject", opened))
     if kind == "tool-input-delta":
         return parts  # input is shown when it is whole: half of a JSON text has no one reading

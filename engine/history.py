@@ -1,9 +1,13 @@
 """The history a model is sent, from what the conversation stored. Always well formed, whatever happened before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from engine.prompt import without_thoughts
+from engine.repair import call_ids, repaired
 from protocol.json import Json, JsonObject
+
+NO_TEXT = "(no text)"  # providers refuse empty text, and an answer needs its question
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +29,30 @@ def reconstruct(
     """The messages for a new question and the files it attaches. `turns` is how many past turns are sent, None all, 0 none.
 
     A turn begins with a user's message; one that was never answered stays, joined with the next, because providers want the
-    roles to alternate (REQ-I15).
+    roles to alternate (REQ-I15). Past a window thoughts are left out: they are signed for all that stood before them.
     """
     messages: list[JsonObject] = []
     for one in _window(said, turns):
         if one.role == "user":
             _say(messages, one.text, one.files)
         elif one.provider:
-            messages.extend(one.provider)
+            for message in one.provider if turns is None else without_thoughts(one.provider):
+                _add(messages, message)
         elif one.text.strip():
             messages.append({"role": "assistant", "content": [_text(one.text)]})
     _say(messages, question, files)
     return tuple(messages)
+
+
+def mended(said: Sequence[Said]) -> tuple[Said, ...]:
+    """The stored messages with their histories well formed (FR19). One that needs no repair is the same object."""
+    used: set[str] = set()
+    answers: list[Said] = []
+    for one in said:
+        provider = repaired(one.provider, frozenset(used))
+        used |= call_ids(provider)
+        answers.append(one if provider is one.provider else replace(one, provider=provider))
+    return tuple(answers)
 
 
 def _window(said: Sequence[Said], turns: int | None) -> Sequence[Said]:
@@ -49,13 +65,18 @@ def _window(said: Sequence[Said], turns: int | None) -> Sequence[Said]:
 
 
 def _say(messages: list[JsonObject], text: str, files: tuple[JsonObject, ...]) -> None:
-    """Add what a user said, in the message before it where that is the user's too."""
-    said: list[Json] = [*files, _text(text)]
-    if messages and messages[-1]["role"] == "user" and isinstance(messages[-1]["content"], list):
-        messages[-1] = {"role": "user", "content": [*messages[-1]["content"], *said]}
-    else:
-        messages.append({"role": "user", "content": said})
+    content: list[Json] = [*files, _text(text)]
+    _add(messages, {"role": "user", "content": content})
+
+
+def _add(messages: list[JsonObject], message: JsonObject) -> None:
+    """Add a message; a user's goes into the one before it where that is the user's, too."""
+    before = messages[-1] if messages else None
+    if before is None or message["role"] != "user" or before["role"] != "user":
+        messages.append(message)
+    elif isinstance(before["content"], list) and isinstance(message["content"], list):
+        messages[-1] = {"role": "user", "content": [*before["content"], *message["content"]]}
 
 
 def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": text if text.strip() else NO_TEXT}

@@ -37,7 +37,7 @@ def _as_left(plan: Plan, state: TurnState, frames: tuple[dict[str, Any], ...]) -
     step = frames[at:]
     answered = {frame["toolCallId"] for frame in step if frame["type"] in _ANSWERED}
     opened = [frame for frame in step if frame["type"] == "tool-input-start" and frame["toolCallId"] not in answered]
-    if any(frame["type"] == "tool-input-available" for frame in step):
+    if any(frame["type"] == "tool-input-available" and not frame.get("providerExecuted") for frame in step):
         # The model's message was complete, so the calls may have been made: nobody can say any more.
         calls = tuple(_call(begun, ordinal, frame) for ordinal, frame in enumerate(opened))
         state = state.model_copy(update={"phase": "asked", "calls": calls})

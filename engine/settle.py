@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+from engine import served
 from engine.decision import awaits, response
 from engine.fold import folded
+from engine.prompt import without_thoughts
+from engine.text import whole
 from engine.values import Advance, OpenStep, Settle, Turn
 from protocol.checkpoint import Outcome, Seal, ToolCall, ToolResult, TurnState
 from protocol.errors import RETRYABLE, ErrorKind
@@ -14,8 +17,10 @@ from protocol.model import Usage
 NOT_RUN = "Not run: the turn ended first."
 UNKNOWN = "Started, but the turn ended before its outcome was known. Check before doing it again."
 NO_OUTPUT = "(no output)"  # providers refuse empty text
+PROMPTS = 8  # more are no help
+PROMPT_LENGTH = 500  # code points
 
-_VERDICT_FRAMES = ("data-error", "error", "data-handoff")
+_VERDICT_FRAMES = ("data-error", "error", "data-handoff", "data-suggested-prompts")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
 OVER_BUDGET = Outcome(
     status="completed",
@@ -39,7 +44,8 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
     finish: tuple[Frame, ...] = ({"type": "finish-step"},) if in_step else ()
     usage = data("usage", usage_of(state.usage, state.step))
     frames = (*_closing(turn), *finish, *_verdict(outcome), usage)
-    history = (*state.history, *_last_words(turn, content))
+    before, own = state.history[: state.history_start], state.history[state.history_start :]
+    history = (*before, *served.closed((*own, *_last_words(turn, content))))
     if turn.open_step:
         state = state.model_copy(update={"message": turn.open_step.message})
     update = {"phase": "settled", "outcome": outcome, "history": history, "calls": ()}
@@ -58,12 +64,21 @@ def stopped_instead(advance: Advance) -> Advance:
     return Advance(turn=replace(advance.turn, state=state), frames=frames, command=Settle(STOPPED))
 
 
+def suggesting(advance: Advance, prompts: tuple[str, ...]) -> Advance:
+    """The same end with prompts that the user may go on with."""
+    shown = [whole(prompt[:PROMPT_LENGTH]) for prompt in prompts[:PROMPTS]]
+    frame: Frame = data("suggested-prompts", {"prompts": [*shown]})
+    turn = replace(advance.turn, state=folded(advance.turn.state, (frame,)))
+    return replace(advance, turn=turn, frames=(*advance.frames, frame))
+
+
 def seal_of(state: TurnState, outcome: Outcome) -> Seal:
     """What is written once, for everyone who comes later (C3)."""
+    own = state.history[state.history_start :]
     return Seal(
         outcome=outcome,
         message=state.message,
-        provider=state.history[state.history_start :],
+        provider=without_thoughts(own) if state.foreign else own,  # those of two providers are nobody's
         usage=state.usage,
         model=state.model,
         steps=state.step,
@@ -119,6 +134,16 @@ def output_frame(call: ToolCall, result: ToolResult) -> Frame:
     return {"type": "tool-output-available", "toolCallId": call.id, "output": result.output, "dynamic": True}
 
 
+def output_frames(call: ToolCall, result: ToolResult) -> tuple[Frame, ...]:
+    """The same, after what the call presented."""
+    return (*(_artifact_frame(call, one) for one in result.artifacts), output_frame(call, result))
+
+
+def _artifact_frame(call: ToolCall, artifact: JsonObject) -> Frame:
+    shown: JsonObject = {key: value for key, value in artifact.items() if key != "id"}
+    return data("artifact", {"toolCallId": call.id, **shown}, part_id=str(artifact["id"]))
+
+
 def _closing(turn: Turn) -> tuple[Frame, ...]:
     if turn.state.phase == "asked":
         left = turn.state.calls[turn.shown :]
@@ -133,7 +158,7 @@ def _closing(turn: Turn) -> tuple[Frame, ...]:
         {"type": "tool-output-error", "toolCallId": call.id, "errorText": NOT_RUN, "dynamic": True}
         for call in step.calls
     )
-    return (*ended, *unread)
+    return (*ended, *served.left(turn.state.step, step, goes_on=False)[1], *unread)
 
 
 def _verdict(outcome: Outcome) -> tuple[Frame, ...]:
@@ -158,7 +183,8 @@ def _last_words(turn: Turn, content: tuple[JsonObject, ...] | None) -> tuple[Jso
 def said(content: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """The model's last message as a history may hold it, if there is anything in it."""
     blocks = [block for block in content if block.get("type") != "tool_use" and not _empty(block)]
-    return ({"role": "assistant", "content": list(blocks)},) if blocks else ()
+    blocks = served.without_last_thoughts(blocks)
+    return ({"role": "assistant", "content": [*blocks]},) if blocks else ()
 
 
 def _partial(step: OpenStep | None) -> tuple[JsonObject, ...]:
@@ -170,10 +196,10 @@ def _empty(block: JsonObject) -> bool:
 
 
 def _ended_frames(turn: Turn, call: ToolCall) -> tuple[Frame, ...]:
-    output = output_frame(call, _ended_result(turn, call))
+    outputs = output_frames(call, _ended_result(turn, call))
     if call.waits == "approval" and awaits(turn, call):
-        return (response(call, approved=False, reason=NOT_RUN), output)  # a button that does nothing must not stay
-    return (output,)
+        return (response(call, approved=False, reason=NOT_RUN), *outputs)  # a button that does nothing must not stay
+    return outputs
 
 
 def _ended_result(turn: Turn, call: ToolCall) -> ToolResult:

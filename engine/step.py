@@ -5,17 +5,29 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
+from engine import served
 from engine.boundary import committed, limit_reached, next_step
 from engine.calls import ask
+from engine.failing import with_less
 from engine.fold import fold
 from engine.settle import said, settle
 from engine.text import joined, whole_json
 from engine.values import Advance, OpenStep, StreamedCall, Turn
 from protocol.checkpoint import Outcome
-from protocol.errors import ProviderError
-from protocol.frames import Frame, PartEnd, ToolInputStart
+from protocol.frames import Frame, PartEnd, ToolInputStart, data
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
+from protocol.model import (
+    BlockEnded,
+    Cited,
+    Compacted,
+    ModelEvent,
+    ServedCall,
+    ServedResult,
+    Stopped,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
 
 Emitted = tuple[OpenStep, tuple[Frame, ...]]
 Item = TypeVar("Item")
@@ -61,14 +73,12 @@ def model_event(turn: Turn, event: ModelEvent) -> Advance:
             return _emit(turn, *_all(partial(_tool_input, turn.state.step), step, deltas))
         case BlockEnded(signature=signature):
             return _emit(turn, *_end_part(step, signature))
+        case ServedCall() | ServedResult() | Cited():
+            return _emit(turn, *_served(turn, step, event))
+        case Compacted():
+            return _emit(turn, *_compacted(step))
         case Stopped():
             return _stopped(turn, step, event)
-
-
-def model_failed(turn: Turn, error: ProviderError) -> Advance:
-    """The call failed: the run ends with what was shown so far."""
-    reason = "length" if error.kind in ("context_overflow", "max_tokens") else "error"
-    return settle(turn, Outcome(status="failed", finish_reason=reason, kind=error.kind, message=error.message))
 
 
 def needs_space_between(before: str, after: str) -> bool:
@@ -132,6 +142,24 @@ def _end_part(step: OpenStep, signature: str | None) -> Emitted:
     return replace(step, part="", part_id="", held=""), (end,)
 
 
+def _compacted(step: OpenStep) -> Emitted:
+    step, frames = _end_part(step, None)
+    return step, (*frames, data("context", {"compacted": True}))
+
+
+def _served(turn: Turn, step: OpenStep, event: ServedCall | ServedResult | Cited) -> Emitted:
+    """What the provider did by itself. A source may stand inside a text, a call ends it."""
+    if isinstance(event, Cited):
+        return step, served.source(step, event)
+    step, ended = _end_part(step, None)
+    number, history = turn.state.step, turn.state.history
+    if isinstance(event, ServedCall):
+        step, frames = served.called(number, step, event)
+    else:
+        step, frames = served.answered(number, step, event, history)
+    return step, (*ended, *frames)
+
+
 def _tool_input(number: int, step: OpenStep, event: ToolInputDelta) -> Emitted:
     frames: tuple[Frame, ...] = ()
     known = [at for at, call in enumerate(step.calls) if call.provider_id == event.id]
@@ -160,10 +188,13 @@ def _stopped(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
     stop = replace(stop, content=content)
     step, more = _backfill(step, stop)
     step, ended = _end_part(step, None)
-    emitted = _emit(turn, step, (*more, *ended))
+    goes_on = stop.reason == "pause_turn" or (stop.reason == "tool_use" and bool(step.calls))
+    step, unanswered = served.left(turn.state.step, step, goes_on=goes_on)
+    emitted = _emit(turn, step, (*more, *ended, *unanswered))
     step = emitted.turn.open_step or step
     usage = turn.state.usage.plus(stop.usage)
-    state = turn.state.model_copy(update={"usage": usage, "model": stop.model or turn.plan.model})
+    asked = stop.model or turn.plan.asked(turn.state.fallback)
+    state = turn.state.model_copy(update={"usage": usage, "model": asked, "container": stop.container})
     follow = _follow(replace(emitted.turn, state=state), step, stop)
     return replace(follow, frames=(*emitted.frames, *follow.frames))
 
@@ -173,10 +204,14 @@ def _follow(turn: Turn, step: OpenStep, stop: Stopped) -> Advance:
         return ask(turn, step, stop.content)
     if stop.reason == "pause_turn":
         # The provider paused a long turn: its message goes back as it is, and the next step continues.
-        return next_step(turn, ({"role": "assistant", "content": list(stop.content)},), steer=False)
+        said_so_far: JsonObject = {"role": "assistant", "content": [*stop.content]}
+        return next_step(turn, (said_so_far,) if stop.content else (), steer=False)
+    if stop.reason == "context_window" and (shorter := with_less(turn)) is not None:
+        return shorter
     if stop.reason in FAILED_STOPS:
-        return settle(turn, FAILED_STOPS[stop.reason], stop.content)
-    if not any(part["type"] == "text" and part["text"] for part in step.message.parts):
+        outcome = FAILED_STOPS[stop.reason].model_copy(update={"details": stop.details})
+        return settle(turn, outcome, stop.content)
+    if not any(part["type"] == "text" and str(part["text"]).strip() for part in step.message.parts):
         return settle(turn, EMPTY, stop.content)
     if turn.state.steering and limit_reached(turn.plan, committed(turn)) is None:
         return next_step(turn, said(stop.content))  # the user spoke while the answer was written: it goes on

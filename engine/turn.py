@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from engine.boundary import TIME_IS_UP
 from engine.calls import ledger_key, show
 from engine.fold import folded
-from engine.settle import OVER_BUDGET, STOPPED, failed, output_frame, settle
+from engine.settle import OVER_BUDGET, STOPPED, failed, output_frames, settle
 from engine.values import Advance, CallModel, Plan, Turn
 from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolResult, TurnState
 from protocol.errors import ErrorKind
@@ -22,8 +22,9 @@ OUTCOME_UNKNOWN = (
 )
 
 
-def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
-    """A fresh turn. `history` ends with the user's message."""
+def begin(plan: Plan, history: tuple[JsonObject, ...], *, left_out: int = 0) -> Advance:
+    """A fresh turn. `history` ends with the user's message; so many older messages than are in it were left out."""
+    cut: tuple[Frame, ...] = (data("context", {"truncated": left_out}),) if left_out else ()
     frames: tuple[Frame, ...] = (
         {"type": "start", "messageId": plan.message_id},
         data(
@@ -36,6 +37,7 @@ def begin(plan: Plan, history: tuple[JsonObject, ...]) -> Advance:
             },
         ),
         data("config", {"thinking": plan.thinking, "fast": plan.fast}),
+        *cut,
         {"type": "start-step"},
     )
     state = TurnState(
@@ -75,6 +77,7 @@ def resume(plan: Plan, state: TurnState, ledger: dict[str, LedgerEntry], found: 
     frames: tuple[Frame, ...] = ()
     if found.frames_beyond:
         frames = (data("recovering", {"attempt": found.attempt}), {"type": "reset-step"})
+        turn = replace(turn, state=folded(state, frames))
     return Advance(turn=turn, frames=frames, command=CallModel())
 
 
@@ -127,7 +130,7 @@ def _resume_calls(turn: Turn, ledger: dict[str, LedgerEntry], *, went_back: bool
             approved.add(call.ordinal)
         if entry.state == "shown":
             shown += 1
-    outputs = tuple(output_frame(call, results[call.ordinal]) for call in turn.state.calls[:shown])
+    outputs = tuple(frame for call in turn.state.calls[:shown] for frame in output_frames(call, results[call.ordinal]))
     turn = replace(
         turn,
         state=folded(turn.state, outputs),

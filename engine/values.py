@@ -6,6 +6,14 @@ from protocol.checkpoint import LedgerEntry, Message, Outcome, ToolCall, ToolRes
 from protocol.frames import Frame
 
 
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Another model to ask. `foreign`: of another provider than the one before, which signs thoughts with other keys."""
+
+    model: str
+    foreign: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a turn is run with: a function of the request and the assistant, the same in every slice."""
@@ -15,6 +23,8 @@ class Plan:
     message_id: str
     assistant: str
     model: str
+    fallbacks: tuple[Fallback, ...] = ()  # in the order in which they are asked
+    tries: int = 3  # of one model in one step
     thinking: bool = False
     fast: bool = False
     parallel_tools: bool = True
@@ -26,6 +36,11 @@ class Plan:
     run_ms: int = 86_400_000
     run_tokens: int = 2_000_000
     repeated_calls: int = 5
+
+    def asked(self, fallback: int) -> str:
+        """The model at this place of the chain; the last one where the chain has become shorter."""
+        chain = (self.model, *(one.model for one in self.fallbacks))
+        return chain[min(fallback, len(chain) - 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +66,8 @@ class OpenStep:
     text: str = ""  # this step's text as the model sent it
     held: str = ""  # half a character, waiting for its other half
     calls: tuple[StreamedCall, ...] = ()
+    served: tuple[str, ...] = ()  # calls of tools that the provider runs, by its ids
+    answered: frozenset[int] = frozenset()  # which of those have their result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +87,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Ask the model with the state's history."""
+    """Ask the model with the state's history, as soon as `state.trying` allows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ Sdk = Literal[5, 6, 7]  # major version of the AI SDK that the client runs
 Wire = Literal["events", "data"]  # data: without event lines, for a reader that only has `onmessage`
 Rule = tuple[re.Pattern[bytes], bytes]
 
-# A chunk type that a client's schema does not know ends its turn; a data chunk of any name passes.
+# A chunk type that a client's schema does not know ends its turn; a data chunk of any name passes. This one is kept: those
+# clients keep what was withdrawn too, and it marks where that ends.
 _RESET: Rule = (
     re.compile(rb'^event: reset-step\ndata: \{"type":"reset-step"\}$', re.MULTILINE),
-    b'event: data-reset\ndata: {"type":"data-reset","data":{},"transient":true}',
+    b'event: data-reset\ndata: {"type":"data-reset","data":{}}',
 )
 
 

@@ -8,10 +8,14 @@ Rules
  - Only the exact text that was minted opens. base64 has several spellings of the same bytes; the others are refused.
  - Signatures are compared in constant time. No message says what was wrong with a text, or repeats any of it.
 
-Nothing here is secret from its holder, and nothing here decides ownership: the caller compares `owner` with who asks.
+Nothing here is secret from its holder, and addresses with handles in them end up in logs: so the owner is in a text only as a
+tag, a keyed hash that says nothing to anybody else. Nothing here decides ownership either: `OwnerTags` tells whether a tag is
+that of who asks. Texts of version 1 named the owner itself; they verify as long as their secret does.
 """
 
 import hashlib
+import hmac
+import json
 import re
 from typing import Annotated, Final, Generic, Literal, TypeVar
 
@@ -28,6 +32,8 @@ Right = Literal["read", "stop"]
 SECRET_BYTES: Final = 32  # as many as the signature has; less would be the weakest part
 TEXT_BYTES: Final = 4_096  # a header's worth; a longer text is refused before any of it is hashed
 LEEWAY_MS: Final = 90_000  # how far the clocks of two of our processes may stand apart
+VERSION: Final = 2  # of new texts that carry an owner's tag
+TAG_BYTES: Final = 16
 
 _TEXT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
@@ -41,7 +47,7 @@ class KeyRing:
                 raise ValueError(
                     f"secret {place} of {len(secrets)} has {len(secret)} bytes, at least {SECRET_BYTES} are needed"
                 )
-        self._oldest_first = secrets[::-1]
+        self.newest_first = tuple(secrets)
 
     @classmethod
     def of(cls, secrets: str) -> "KeyRing":
@@ -52,9 +58,31 @@ class KeyRing:
         """
         return cls([secret.strip().encode() for secret in secrets.split(",")])
 
-    def signer(self, purpose: str) -> Signer:
-        salt = f"turnkeep.{purpose}.v1".encode()
-        return Signer(self._oldest_first, salt=salt, key_derivation="hmac", digest_method=hashlib.sha256)
+    def signer(self, purpose: str, version: int) -> Signer:
+        salt = f"turnkeep.{purpose}.v{version}".encode()
+        oldest_first = self.newest_first[::-1]
+        return Signer(oldest_first, salt=salt, key_derivation="hmac", digest_method=hashlib.sha256)
+
+
+class OwnerTags:
+    """What stands for an owner in a text that may be seen by others."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self._keys = [hmac.digest(secret, b"turnkeep.owner", hashlib.sha256) for secret in ring.newest_first]
+
+    def of(self, tenant: str, owner: str) -> str:
+        """The tag of an owner under the newest secret."""
+        return _tag(self._keys[0], tenant, owner)
+
+    def matches(self, tag: str, tenant: str, owner: str) -> bool:
+        """Whether a tag, made under any secret of the ring, is this owner's. Takes the same time whatever it finds."""
+        found = [hmac.compare_digest(tag.encode(), _tag(key, tenant, owner).encode()) for key in self._keys]
+        return any(found)
+
+
+def _tag(key: bytes, tenant: str, owner: str) -> str:
+    named = json.dumps([tenant, owner]).encode()  # one spelling for each pair, whatever characters they hold
+    return base64_encode(hmac.digest(key, named, hashlib.sha256)[:TAG_BYTES]).decode("ascii")
 
 
 class Claims(BaseModel):
@@ -69,8 +97,8 @@ AnyClaims = TypeVar("AnyClaims", bound=Claims)
 class Signed(Generic[AnyClaims]):
     """Texts of one purpose: claims in, text out, and back."""
 
-    def __init__(self, ring: KeyRing, purpose: str, shape: type[AnyClaims]) -> None:
-        self._signer = ring.signer(purpose)
+    def __init__(self, ring: KeyRing, purpose: str, shape: type[AnyClaims], *, version: int = VERSION) -> None:
+        self._signer = ring.signer(purpose, version)
         self._shape = shape
 
     def mint(self, claims: AnyClaims) -> str:
@@ -99,12 +127,34 @@ RunIdClaim = Annotated[str, Field(pattern=f"^{RUN_ID.pattern}$")]
 OwnerClaim = Annotated[str, Field(min_length=1)]
 
 
-class HandleClaims(Claims):
-    """What a handle binds. `sdk` is kept here so that a reconnect keeps its projection (C19)."""
+class RunClaims(Claims):
+    """What every text about a run binds. `owner` is the owner's tag."""
 
     run_id: RunIdClaim
     owner: OwnerClaim
-    sdk: Sdk
+    sdk: Sdk  # kept here so that a reconnect keeps its projection (C19)
+
+
+AnyRunClaims = TypeVar("AnyRunClaims", bound=RunClaims)
+
+
+class RunTexts(Signed[AnyRunClaims]):
+    """Signed texts about runs: new ones with the owner's tag, and those of version 1, read as if they had it."""
+
+    def __init__(self, ring: KeyRing, purpose: str, shape: type[AnyRunClaims]) -> None:
+        super().__init__(ring, purpose, shape)
+        self._tags = OwnerTags(ring)
+        self._first = Signed(ring, purpose, shape, version=1)
+
+    def read(self, text: str) -> AnyRunClaims | None:
+        claims = super().read(text)
+        if claims is None and (old := self._first.read(text)) is not None:
+            return old.model_copy(update={"owner": self._tags.of("", old.owner)})  # there was one tenant then
+        return claims
+
+
+class HandleClaims(RunClaims):
+    """What a handle binds."""
 
 
 class Handles:
@@ -114,7 +164,7 @@ class Handles:
     """
 
     def __init__(self, ring: KeyRing) -> None:
-        self._signed = Signed(ring, "handle", HandleClaims)
+        self._signed = RunTexts(ring, "handle", HandleClaims)
 
     def mint(self, claims: HandleClaims) -> str:
         """One path segment that contains a dot. Raises ValueError where the owner is too long for it."""
@@ -128,12 +178,9 @@ class Handles:
         return claims
 
 
-class ResumeClaims(Claims):
+class ResumeClaims(RunClaims):
     """What a resume token binds. `expires_ms` is milliseconds since the epoch."""
 
-    run_id: RunIdClaim
-    owner: OwnerClaim
-    sdk: Sdk
     rights: Annotated[frozenset[Right], Field(min_length=1)]
     expires_ms: Annotated[int, Field(ge=0, lt=2**53)]
 
@@ -146,7 +193,7 @@ class ResumeTokens:
     """The right to read or stop a run for a while, sent as a header beside the run's id."""
 
     def __init__(self, ring: KeyRing) -> None:
-        self._signed = Signed(ring, "resume", ResumeClaims)
+        self._signed = RunTexts(ring, "resume", ResumeClaims)
 
     def mint(self, claims: ResumeClaims) -> str:
         """A token. Raises ValueError where the owner is too long for it."""
@@ -177,7 +224,7 @@ class Sessions:
     """The value of the cookie `turnkeep_session`. Its age is the cookie's own."""
 
     def __init__(self, ring: KeyRing) -> None:
-        self._signed = Signed(ring, "session", SessionClaims)
+        self._signed = Signed(ring, "session", SessionClaims, version=1)
 
     def mint(self, random: bytes) -> str:
         """The cookie of a new session. `random` is 16 fresh random bytes. Raises ValueError for any other number."""

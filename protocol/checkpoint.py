@@ -36,6 +36,7 @@ class ToolResult(Stored):
     ordinal: int
     text: str
     output: Json = None
+    artifacts: tuple[JsonObject, ...] = ()  # what it presented: the data of its frames, each with an `id`
     error: bool = False
     unknown: bool = False  # it was started, and nobody knows what came of it
     denied: bool = False  # a person said no: the tool was not called
@@ -48,6 +49,14 @@ class Steered(Stored):
     text: str
 
 
+class Trying(Stored):
+    """How the asking of an open step goes, once a call of it failed; committed with what withdraws that call's frames."""
+
+    tries: int = 0  # calls that failed, of the model that is asked now
+    not_before_ms: int = 0  # wall clock: when the next call may begin
+    squeezed: bool = False  # the history was cut because the model found it too long
+
+
 class Outcome(Stored):
     """How the run ends. `kind` and `message` are set where it is an error."""
 
@@ -55,6 +64,7 @@ class Outcome(Stored):
     finish_reason: Literal["stop", "length", "content-filter", "error", "other"]
     kind: str = ""
     message: str = ""
+    details: dict[str, str] = Field(default_factory=dict)  # of a refusal, in the provider's words: not for readers
 
 
 class Message(Stored):
@@ -86,6 +96,10 @@ class TurnState(Stored):
     deadline_ms: int = 0  # wall clock: when the asked step's waiting ends, 0 where it waits for nobody
     usage: Usage = Usage()
     model: str = ""  # who answered last
+    fallback: int = 0  # who is asked: 0 the plan's own model, n the nth of its fallbacks
+    foreign: int = 0  # so many messages of `history` hold thoughts that the model asked now cannot take
+    trying: Trying = Trying()
+    container: str = ""  # where the provider's own tools run, while they do
     elapsed_ms: int = 0  # over all slices
     outcome: Outcome | None = None
     observed: dict[str, Json] = Field(default_factory=dict)  # what each observer of the turn knows, by its name

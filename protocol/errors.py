@@ -10,6 +10,8 @@ A message is ours, never a provider's or a server's: addresses, keys and foreign
 
 from typing import Literal
 
+from protocol.model import Usage
+
 ErrorKind = Literal[
     "invalid", "unauthenticated", "not_found", "timeout", "conflict", "gone", "too_large", "rate_limited",
     "not_configured", "upstream", "unavailable",
@@ -24,6 +26,7 @@ HTTP_STATUS: dict[str, int] = {
 }  # fmt: skip
 
 RETRYABLE: frozenset[str] = frozenset({"timeout", "rate_limited", "upstream", "unavailable", "interrupted"})
+PASSING: frozenset[str] = RETRYABLE - {"interrupted"}  # of a model call: busy, broken off, silent
 
 
 class TurnkeepError(Exception):
@@ -38,11 +41,25 @@ class TurnkeepError(Exception):
 
 
 class ProviderError(TurnkeepError):
-    """A model call failed. `retry_after` is in seconds where the provider named a time."""
+    """A model call failed. `retry_after` is in seconds where the provider named a time, `usage` what it counted so far.
 
-    def __init__(self, kind: ErrorKind, message: str, *, retry_after: float | None = None) -> None:
+    `passing` says that the same call may succeed a little later. A refusal never passes, nor does a call that used up all the
+    time it had (`over`): its successor would, too.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+        over: bool = False,
+    ) -> None:
         super().__init__(kind, message)
         self.retry_after = retry_after
+        self.usage = usage or Usage()
+        self.passing = kind in PASSING and not over
 
 
 class StoreUnavailable(TurnkeepError):

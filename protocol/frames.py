@@ -22,21 +22,48 @@ PartEnd = TypedDict(
     {"type": Literal["text-end", "reasoning-end"], "id": str, "providerMetadata": NotRequired[dict[str, JsonObject]]},
 )
 ToolInputStart = TypedDict(
-    "ToolInputStart", {"type": Literal["tool-input-start"], "toolCallId": str, "toolName": str, "dynamic": bool}
+    "ToolInputStart",
+    {
+        "type": Literal["tool-input-start"],
+        "toolCallId": str,
+        "toolName": str,
+        "dynamic": bool,
+        "providerExecuted": NotRequired[bool],
+    },
 )
 ToolInputDelta = TypedDict(
     "ToolInputDelta", {"type": Literal["tool-input-delta"], "toolCallId": str, "inputTextDelta": str}
 )
 ToolInputAvailable = TypedDict(
     "ToolInputAvailable",
-    {"type": Literal["tool-input-available"], "toolCallId": str, "toolName": str, "input": Json, "dynamic": bool},
+    {
+        "type": Literal["tool-input-available"],
+        "toolCallId": str,
+        "toolName": str,
+        "input": Json,
+        "dynamic": bool,
+        "providerExecuted": NotRequired[bool],
+    },
 )
 ToolOutputAvailable = TypedDict(
     "ToolOutputAvailable",
-    {"type": Literal["tool-output-available"], "toolCallId": str, "output": Json, "dynamic": bool},
+    {
+        "type": Literal["tool-output-available"],
+        "toolCallId": str,
+        "output": Json,
+        "dynamic": bool,
+        "providerExecuted": NotRequired[bool],
+    },
 )
 ToolOutputError = TypedDict(
-    "ToolOutputError", {"type": Literal["tool-output-error"], "toolCallId": str, "errorText": str, "dynamic": bool}
+    "ToolOutputError",
+    {
+        "type": Literal["tool-output-error"],
+        "toolCallId": str,
+        "errorText": str,
+        "dynamic": bool,
+        "providerExecuted": NotRequired[bool],
+    },
 )
 # One id serves for both: a call is asked about once.
 ToolApprovalRequest = TypedDict(
@@ -50,6 +77,12 @@ ToolOutputDenied = TypedDict("ToolOutputDenied", {"type": Literal["tool-output-d
 SteeringMessage = TypedDict(
     "SteeringMessage", {"type": Literal["steering-message"], "id": str, "parts": list[JsonObject]}
 )
+SourceUrl = TypedDict(
+    "SourceUrl", {"type": Literal["source-url"], "sourceId": str, "url": str, "title": NotRequired[str]}
+)
+SourceDocument = TypedDict(
+    "SourceDocument", {"type": Literal["source-document"], "sourceId": str, "mediaType": str, "title": str}
+)
 Data = TypedDict(
     "Data", {"type": str, "id": NotRequired[str], "data": Json, "transient": NotRequired[bool]}
 )  # `type` is always "data-" and a name of DATA_NAMES
@@ -60,10 +93,12 @@ Finish = TypedDict("Finish", {"type": Literal["finish"], "finishReason": FinishR
 Frame = (
     Start | StartStep | FinishStep | ResetStep | PartStart | PartDelta | PartEnd | ToolInputStart | ToolInputDelta
     | ToolInputAvailable | ToolApprovalRequest | ToolApprovalResponse | ToolOutputAvailable | ToolOutputError | ToolOutputDenied
-    | SteeringMessage | Data | Error | Abort | Finish
+    | SteeringMessage | SourceUrl | SourceDocument | Data | Error | Abort | Finish
 )  # fmt: skip
 
-TRANSIENT_DATA = frozenset({"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void"})
+TRANSIENT_DATA = frozenset(
+    {"run", "config", "loop", "trace", "tool-progress", "recovering", "reply", "void", "rate-limited", "model-fallback"}
+)
 KEPT_DATA = frozenset(
     {"usage", "error", "question", "sources", "citations", "artifact", "handoff", "suggested-prompts", "context"}
 )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "context_window"]
 
@@ -61,6 +61,10 @@ class ModelRequest:
     call_seconds: float
     thinking: bool = False
     fast: bool = False
+    attempt: int = 0  # how many calls of this step failed before, of this model
+    compact_at: int | None = None  # tokens of input past which the provider may put a summary in place of what is old
+    served_tools: tuple[JsonObject, ...] = ()  # tools that the provider runs itself, in its own words
+    container: str = ""  # where its tools ran before in this turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,53 @@ class BlockEnded:
     signature: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The provider put a summary in place of older messages. It is among the blocks of `Stopped.content`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCall:
+    """The model called a tool that the provider runs."""
+
+    id: str
+    name: str
+    input: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedResult:
+    """What such a tool gave; `error`, in our words, where it gave none. The call may be of an earlier message."""
+
+    id: str
+    name: str
+    output: Json = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """A source that the text before it rests on: a page where there is a `url`, else a document."""
+
+    title: str
+    url: str = ""
+    media_type: str = "text/plain"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """The call is complete. `content` holds the assistant's blocks verbatim, for the history."""
+    """The call is complete. `content` holds the assistant's blocks verbatim, for the history.
+
+    `details` says more about a refusal, in the provider's words: it is for operators. `fast`: it was charged as fast.
+    """
 
     reason: StopReason
     content: tuple[JsonObject, ...]
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+    fast: bool = False
+    container: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,5 +153,7 @@ class Metered:
     usage: Usage
 
 
-ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | Stopped
+ModelEvent = (
+    TextDelta | ThinkingDelta | ToolInputDelta | BlockEnded | ServedCall | ServedResult | Cited | Compacted | Stopped
+)
 ProviderEvent = ModelEvent | Metered

@@ -32,6 +32,8 @@ class TurnRequest(Stored):
     user_message_id: str
     owner: str
     tenant: str = ""
+    tier: str = ""  # of whoever asked; chooses among models
+    quota_left: int | None = None  # turns the owner had left in the window after this one; None: nothing bounds them
     assistant: str
     text: str
     has_attachments: bool = False

@@ -1,6 +1,7 @@
 """Which provider a model's id gets.
 
 claude-…          Anthropic where a key is bound, else the stub: a missing key fails closed, it does not fail (REQ-H5)
+bedrock:<id>      that model on Amazon Bedrock, gateway:<id> at a gateway, where each is set up, else the stub
 scripted:<name>   that script
 demo              the demo model
 anything else     the stub
@@ -28,9 +29,13 @@ def is_free(model: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Providers:
-    """The providers of a deployment. `anthropic` is None without a key, `demo` where it is not offered."""
+    """The providers of a deployment. `anthropic` is None without a key, `demo` where it is not offered.
+
+    `others` hold Claude's models elsewhere, by the word before the colon of a model's id.
+    """
 
     anthropic: Provider | None = None
+    others: Mapping[str, Provider] = field(default_factory=dict)
     demo: Provider | None = None
     stub: Provider = field(default_factory=StubProvider)
     scripts: Mapping[str, Script] = field(default_factory=dict)
@@ -42,6 +47,9 @@ class Providers:
         Raises TurnkeepError "not_configured" where `require_model` is set and only the stub is left, and "invalid" for a
         script that does not exist.
         """
+        where, _, there = model.partition(":")
+        if where in self.others and there:
+            return self.others[where], there
         chosen = self._named(model)
         if chosen is not None:
             return chosen, model

@@ -5,8 +5,10 @@ An error inside a stream comes with status 200, so its type decides and the stat
 
 import math
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 
 from protocol.errors import ErrorKind, ProviderError
+from protocol.model import Usage
 
 _KINDS: dict[str, ErrorKind] = {
     "rate_limit_error": "rate_limited",
@@ -46,9 +48,14 @@ _WORDS: dict[ErrorKind, str] = {
 _TOO_LONG = "prompt is too long"
 
 
-def failure(kind: ErrorKind, *, retry_after: float | None = None) -> ProviderError:
+_BOUND = "bound to a different conversation"  # of a thought that is sent back behind other messages
+
+
+def failure(
+    kind: ErrorKind, *, retry_after: float | None = None, usage: Usage | None = None, over: bool = False
+) -> ProviderError:
     """A failure of this kind in our words."""
-    return ProviderError(kind, _WORDS[kind], retry_after=retry_after)
+    return ProviderError(kind, _WORDS[kind], retry_after=retry_after, usage=usage, over=over)
 
 
 def refusal(
@@ -58,16 +65,35 @@ def refusal(
     kind = _KINDS.get(error_type or "") or _STATUSES.get(status, "upstream")
     if kind == "invalid" and _TOO_LONG in (text or "").lower():
         kind = "context_overflow"
-    if "spend_limit" in (code or ""):
+    if spent(code):
         kind = "not_configured"  # it comes as 429, and trying again until next month does not help
     return failure(kind, retry_after=_retry_after(headers))
 
 
+def spent(code: str | None) -> bool:
+    """Whether the money is gone, rather than the patience."""
+    return "spend_limit" in (code or "")
+
+
+def is_bound(text: str | None) -> bool:
+    """Whether the history is refused for thoughts that were had behind other messages."""
+    return _BOUND in (text or "")
+
+
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, where the answer names them; the form with a date is not read."""
+    """Seconds to wait, where the answer names them in any of the three ways there are."""
     try:
         milliseconds = headers.get("retry-after-ms")
         seconds = float(milliseconds) / 1000 if milliseconds else float(headers.get("retry-after", "nan"))
     except ValueError:
-        return None
+        return _until(headers)
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(headers: Mapping[str, str]) -> float | None:
+    """Seconds up to the date it names, by the clock that the answer itself tells: ours may be another."""
+    try:
+        then, now = parsedate_to_datetime(headers["retry-after"]), parsedate_to_datetime(headers["date"])
+        return max(0.0, (then - now).total_seconds())
+    except (KeyError, ValueError, TypeError):
+        return None

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from engine.numbers import parse_input
 from protocol.json import JsonObject
 
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+
 
 def blocks(message: JsonObject) -> Iterator[JsonObject]:
     """The blocks of a message; content that is a plain string counts as one text block."""
@@ -55,6 +57,20 @@ def calls_made(messages: Sequence[JsonObject], history_start: int | None = None)
 def tool_results(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """The tool results that the next model call answers to: those of the last message."""
     return [block for block in blocks(messages[-1]) if block.get("type") == "tool_result"] if messages else []
+
+
+def tools_used(messages: Sequence[JsonObject]) -> list[str]:
+    """The names of the tools that calls in the history are of, each once, in the order of their first call."""
+    calls = (block for message in messages for block in blocks(message) if block.get("type") == "tool_use")
+    return list(dict.fromkeys(str(call["name"]) for call in calls))
+
+
+def without_thoughts(messages: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
+    """The messages without thinking; one that was nothing else goes as well."""
+    kept = [
+        (message, [block for block in blocks(message) if block.get("type") not in THOUGHTS]) for message in messages
+    ]
+    return tuple({**message, "content": [*content]} for message, content in kept if content)
 
 
 def passages(messages: Sequence[JsonObject]) -> list[str]:

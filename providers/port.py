@@ -24,5 +24,5 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ProviderEvent]:
-        """One model call. Raises ProviderError; never retries by itself."""
+        """One model call. Raises ProviderError; does not try again what failed, unless in a mode with a limit of its own."""
         ...

@@ -71,11 +71,12 @@ class BlockEndEvent(_Strict):
 
 
 class ErrorEvent(_Strict):
-    """The call fails here. `retry_after` is in seconds."""
+    """The call fails here. `retry_after` is in seconds; `usage` is what it cost so far."""
 
     type: Literal["error"]
     kind: ErrorKind
     retry_after: float | None = None
+    usage: Usage = Usage()
 
 
 class StopEvent(_Strict):
@@ -100,17 +101,23 @@ class Expect(_Strict):
 
 
 class ScriptedCall(_Strict):
-    """One model call. `gap_ms` is waited between deltas."""
+    """One model call. `gap_ms` is waited between deltas. `again` is played instead where the call was tried before."""
 
     expect: Expect = Expect()
     events: tuple[ScriptEvent, ...] = Field(min_length=1)
+    again: tuple[ScriptEvent, ...] = ()
     gap_ms: int = Field(default=0, ge=0)
+
+    def at(self, attempt: int) -> "ScriptedCall":
+        """The call as it goes at this attempt, from 0."""
+        return self.model_copy(update={"events": self.again}) if attempt and self.again else self
 
     @model_validator(mode="after")
     def _ends_once(self) -> "ScriptedCall":
-        ends = [index for index, event in enumerate(self.events) if isinstance(event, StopEvent | ErrorEvent)]
-        if ends != [len(self.events) - 1]:
-            raise ValueError("a call has one stop or error event, its last one")
+        for events in (self.events, self.again or self.events):
+            ends = [index for index, event in enumerate(events) if isinstance(event, StopEvent | ErrorEvent)]
+            if ends != [len(events) - 1]:
+                raise ValueError("a call has one stop or error event, its last one")
         return self
 
 

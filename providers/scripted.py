@@ -41,7 +41,7 @@ class ScriptedProvider:
         number = calls_made(request.messages, request.history_start)
         if number >= len(self._script.calls):
             raise ProviderError("invalid", f"The script has {len(self._script.calls)} model calls, not {number + 1}.")
-        call = self._script.calls[number]
+        call = self._script.calls[number].at(request.attempt)
         _check(call.expect, request, number)
         async for event in play(call, model=f"scripted:{self._script.name}", pace=self._pace):
             yield event
@@ -52,7 +52,8 @@ async def play(call: ScriptedCall, *, model: str, pace: Pace) -> AsyncIterator[M
     started = False
     for event in port_events(call, model):
         if isinstance(event, ErrorEvent):
-            raise ProviderError(event.kind, "The script lets this model call fail.", retry_after=event.retry_after)
+            said = "The script lets this model call fail."
+            raise ProviderError(event.kind, said, retry_after=event.retry_after, usage=event.usage)
         if isinstance(event, TextDelta | ThinkingDelta | ToolInputDelta):
             if started and call.gap_ms:
                 await pace(call.gap_ms / 1000)

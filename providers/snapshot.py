@@ -10,6 +10,7 @@ from genai_prices import Usage as Tokens
 from genai_prices import calc_price
 
 from protocol.model import Usage
+from providers.capabilities import own_name
 from providers.prices import Price
 
 _PROVIDER = "anthropic"
@@ -18,7 +19,7 @@ _MILLION = 1_000_000
 
 def snapshot_price(model: str, fast: bool) -> Price | None:
     """The price of Anthropic's models, whatever the gateway: it is their price list that budgets are made for."""
-    context = {"speed": "fast"} if fast else None
+    name, context = own_name(model), {"speed": "fast"} if fast else None
 
     def price(usage: Usage) -> int:
         # The package counts what comes from a cache and goes into it as input, too.
@@ -28,7 +29,7 @@ def snapshot_price(model: str, fast: bool) -> Price | None:
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
         )
-        known = calc_price(tokens, model, provider_id=_PROVIDER, price_context=context)
+        known = calc_price(tokens, name, provider_id=_PROVIDER, price_context=context)
         return ceil(known.total_price * _MILLION)
 
     try:

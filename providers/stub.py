@@ -5,7 +5,7 @@ It calls no tools and does not read what tools answered.
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from protocol.json import JsonObject
 from protocol.model import BlockEnded, ModelEvent, ModelRequest, Stopped, TextDelta
@@ -31,6 +31,11 @@ class StubProvider:
         yield BlockEnded()
         content: tuple[JsonObject, ...] = ({"type": "text", "text": text},)
         yield Stopped(reason="end_turn", content=content, model=MODEL)
+
+
+def can_quote(messages: Sequence[JsonObject]) -> bool:
+    """Whether there is a passage to quote in answer to these messages."""
+    return bool(passages(messages))
 
 
 def quote(passage: str, length: int) -> str:

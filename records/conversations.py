@@ -5,7 +5,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, tuple_, update
 from protocol.model import Usage
 from records.schema import conversations, messages
 from records.turns import FIRST_SEQUENCE
-from records.values import Conversation, Key, Span, StoredMessage
+from records.values import Conversation, Key, Place, Span, StoredMessage
 
 COLUMNS = [conversations.c[name] for name in Conversation.__dataclass_fields__]
 
@@ -55,7 +55,11 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
     if find(connection, key) is None:
         return None
     sequence = messages.c.sequence
-    query = select(messages).where(messages.c.tenant == key.tenant, messages.c.conversation_id == key.conversation_id)
+    query = select(messages).where(
+        messages.c.tenant == key.tenant,
+        messages.c.conversation_id == key.conversation_id,
+        messages.c.superseded_by.is_(None),
+    )
     if span.past is not None:
         query = query.where(sequence > span.past if span.order == "asc" else sequence < span.past)
     query = query.order_by(sequence if span.order == "asc" else sequence.desc()).limit(span.limit)
@@ -70,7 +74,29 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
             outcome=row["outcome"],
             usage=Usage.model_validate(row["usage"]),
             created_ms=row["created_ms"],
+            suggested=tuple(row["suggested"] or ()),
             cost_micro_usd=row["cost_micro_usd"],
         )
         for row in connection.execute(query).mappings()
     )
+
+
+def entitle(connection: Connection, tenant: str, conversation_id: str, title: str) -> None:
+    """Give the conversation a title, unless it has one."""
+    place = (conversations.c.tenant == tenant, conversations.c.id == conversation_id)
+    untitled = (
+        conversations.c.title == "",
+        conversations.c.deleted_ms.is_(None),
+    )  # what was deleted gets no words (C5)
+    connection.execute(update(conversations).where(*place, *untitled).values(title=title))
+
+
+def suggest(connection: Connection, place: Place, prompts: tuple[str, ...]) -> None:
+    """Note what the user may go on with after an answer."""
+    answer = (
+        messages.c.tenant == place.tenant,
+        messages.c.conversation_id == place.conversation_id,
+        messages.c.sequence == place.sequence,
+        messages.c.role == "assistant",
+    )
+    connection.execute(update(messages).where(*answer).values(suggested=[*prompts]))

@@ -1,7 +1,10 @@
 """What the next turn is told of those before it."""
 
-from sqlalchemy import Connection, func, select
+from collections.abc import Mapping
 
+from sqlalchemy import Connection, func, select, update
+
+from protocol.json import JsonObject
 from records.schema import conversations, messages
 from records.values import HistoryMessage
 
@@ -14,6 +17,7 @@ def window(
         messages.c.tenant == tenant,
         messages.c.conversation_id == conversation_id,
         messages.c.sequence < before_sequence,
+        messages.c.superseded_by.is_(None),
     )
     columns = (messages.c.sequence, messages.c.role, messages.c.parts, messages.c.provider)
     query = select(*columns).join(conversations).where(*earlier, conversations.c.deleted_ms.is_(None))
@@ -33,3 +37,17 @@ def window(
         )
         for row in rows
     )
+
+
+def repair(
+    connection: Connection, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]
+) -> None:
+    """Store the model's own messages of these answers anew. What readers get of them stays as it is."""
+    for sequence, provider in providers.items():
+        answer = (
+            messages.c.tenant == tenant,
+            messages.c.conversation_id == conversation_id,
+            messages.c.sequence == sequence,
+            messages.c.role == "assistant",
+        )
+        connection.execute(update(messages).where(*answer).values(provider=provider))

@@ -5,24 +5,27 @@ answer (then a write may or may not have happened; every write may be repeated),
 Times are arguments, in milliseconds since the epoch.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Self
 
 from sqlalchemy.exc import IntegrityError
 
 from protocol.errors import TurnkeepError
+from protocol.json import JsonObject
 from protocol.turn import Transport
-from records import conversations, erasure, history, migrate, runs, settle, spend, turns
+from records import conversations, erasure, history, keys, migrate, runs, settle, spend, turns
 from records.database import Database
 from records.files import Files
 from records.values import (
     Admission,
+    ApiKey,
     Beginning,
     Charge,
     Conversation,
     Deleted,
     HistoryMessage,
     Key,
+    Place,
     Reservation,
     Run,
     RunFilter,
@@ -131,6 +134,18 @@ class Records:
             lambda connection: history.window(connection, tenant, conversation_id, before_sequence, turns)
         )
 
+    async def repair(self, tenant: str, conversation_id: str, providers: Mapping[int, tuple[JsonObject, ...]]) -> None:
+        """Put these in place of what answers hold of the model's own messages, by sequence."""
+        await self._database.write(lambda connection: history.repair(connection, tenant, conversation_id, providers))
+
+    async def entitle(self, tenant: str, conversation_id: str, title: str) -> None:
+        """Give a conversation its title, unless it has one."""
+        await self._database.write(lambda connection: conversations.entitle(connection, tenant, conversation_id, title))
+
+    async def suggest(self, place: Place, prompts: tuple[str, ...]) -> None:
+        """Store prompts to go on with beside the answer at this place."""
+        await self._database.write(lambda connection: conversations.suggest(connection, place, prompts))
+
     async def create(self, key: Key, title: str, now_ms: int) -> bool:
         """Create a conversation. False where the id is taken, whoever has it: `conversation` tells its owner more."""
         try:
@@ -215,3 +230,23 @@ class Records:
     async def used(self, pipeline: str, day: int) -> int:
         """What of a day's budget is used or reserved, in millionths of a US dollar."""
         return await self._database.read(lambda connection: spend.used(connection, pipeline, day))
+
+    async def add_key(self, key: ApiKey) -> bool:
+        """Keep an API key. False where its prefix is taken."""
+        try:
+            await self._database.write(lambda connection: keys.add(connection, key))
+        except IntegrityError:
+            return False
+        return True
+
+    async def key(self, prefix: str) -> ApiKey | None:
+        """The API key of this prefix, revoked or not."""
+        return await self._database.read(lambda connection: keys.find(connection, prefix))
+
+    async def keys(self) -> tuple[ApiKey, ...]:
+        """All API keys, the oldest first."""
+        return await self._database.read(keys.listed)
+
+    async def revoke_key(self, prefix: str, now_ms: int) -> bool:
+        """Let an API key open nothing any more. False where there is none."""
+        return await self._database.write(lambda connection: keys.revoke(connection, prefix, now_ms))

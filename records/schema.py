@@ -62,8 +62,10 @@ messages = Table(
     Column("model", Label, nullable=False),
     Column("outcome", Identifier, nullable=False),
     Column("usage", Document, nullable=False),
+    Column("suggested", Document),
     Column("created_ms", BigInteger, nullable=False),
     Column("cost_micro_usd", BigInteger, nullable=False, server_default="0"),
+    Column("superseded_by", Identifier),  # the run whose turn stands in its place
     ForeignKeyConstraint(
         ["tenant", "conversation_id"], ["conversations.tenant", "conversations.id"], ondelete="CASCADE"
     ),
@@ -84,6 +86,7 @@ runs = Table(
     Column("kind", Identifier, nullable=False),
     Column("transport", Identifier, nullable=False),
     Column("memory", Boolean, nullable=False),
+    Column("replaces", Identifier),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("ended_ms", BigInteger),
@@ -161,4 +164,19 @@ file_uses = Table(
     Column("conversation_id", Identifier, primary_key=True),
     Column("file_id", Identifier, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
     Index("file_uses_of_file", "file_id"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("prefix", Identifier, primary_key=True),
+    Column("digest", Identifier, nullable=False),  # SHA-256 of the whole key, in hex
+    Column("name", Label, nullable=False),
+    Column("tenant", Identifier, nullable=False),
+    Column("owner", Identifier, nullable=False),
+    Column("rights", Document, nullable=False),
+    Column("tier", Identifier, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("revoked_ms", BigInteger),
 )

@@ -1,11 +1,14 @@
 """How a turn begins."""
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from dataclasses import replace
 
-from records import files, runs
+from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
+
+from records import files, repeats, runs
+from records.repeats import Asked
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
-from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Run, TurnBegin
+from records.values import Beginning, Begun, Busy, Known, NotFound, Reused, Stale, TooMany, TurnBegin
 
 FIRST_SEQUENCE = 1
 
@@ -20,42 +23,80 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
     # Locked, so that no other beginning, end or deletion comes between this look and what follows from it.
     query = select(conversations).where(conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id)
     place = connection.execute(query.with_for_update()).mappings().one_or_none()
-    refusal = _refusal(turn, place, runs.find(connection, turn.run_id))
-    if isinstance(refusal, Known) and not _same_message(connection, turn, refusal.run):
-        return Reused()
+    refusal = _refusal(connection, turn, place)
     if refusal is not None:
         return refusal
+    if turn.most_active and _active(connection, turn) >= turn.most_active:
+        return TooMany()
     if not files.use(connection, key, turn.files):
         return NotFound()
+    earlier = repeats.replaced(connection, turn)
+    if isinstance(earlier, Stale):
+        return earlier
+    again = earlier is not None and turn.revision is not None and turn.revision.kind == "regenerate"
+    if earlier is not None and again:
+        turn = replace(turn, user_message_id=earlier.question.id, parts=earlier.question.parts)
     sequence = FIRST_SEQUENCE if place is None else int(place["next_sequence"])
     _take_place(connection, turn, sequence, create=place is None)
+    if earlier is not None:
+        _supersede(connection, turn, earlier)
     connection.execute(insert(messages).values(_user_message(turn, sequence)))
-    connection.execute(insert(run_rows).values(_run(turn, sequence)))
-    return Begun(sequence)
+    replaces = None if earlier is None else earlier.run.run_id
+    connection.execute(insert(run_rows).values(_run(turn, sequence) | {"replaces": replaces}))
+    return Begun(sequence, earlier.question if earlier is not None and again else None)
 
 
-def _refusal(turn: TurnBegin, place: RowMapping | None, run: Run | None) -> Known | Busy | NotFound | None:
+def _refusal(
+    connection: Connection, turn: TurnBegin, place: RowMapping | None
+) -> Known | Busy | NotFound | Stale | Reused | None:
+    run = runs.find(connection, turn.run_id)
     hidden = place is not None and (place["owner"] != turn.key.owner or place["deleted_ms"] is not None)
     foreign = run is not None and (run.tenant, run.owner) != (turn.key.tenant, turn.key.owner)
     if hidden or foreign:
         return NotFound()
     if run is not None:
+        return Known(run) if repeats.same(connection, run, turn) else Reused()
+    run = repeats.known(connection, turn)
+    if run is not None:
         return Known(run)
     if place is None:
         return None if turn.create_if_missing else NotFound()
-    return None if place["active_run_id"] is None else Busy(place["active_run_id"])
+    if place["active_run_id"] is not None:
+        return Busy(place["active_run_id"])
+    return _behind(connection, turn)
 
 
-def _same_message(connection: Connection, turn: TurnBegin, run: Run) -> bool:
-    """Whether the run was begun with this message, as far as that is still known."""
-    query = select(messages.c.parts).where(
-        messages.c.tenant == run.tenant,
-        messages.c.conversation_id == run.conversation_id,
-        messages.c.sequence == run.sequence,
-        messages.c.run_id == run.run_id,
+def _behind(connection: Connection, turn: TurnBegin) -> Stale | None:
+    """Where others spoke since the client looked (FR35)."""
+    if turn.expected_head is None:
+        return None
+    last = repeats.newest(connection, turn)
+    head = last.run.message_id if last else ""
+    return None if head == turn.expected_head else Stale(head)
+
+
+def _supersede(connection: Connection, turn: TurnBegin, earlier: Asked) -> None:
+    after = (
+        messages.c.tenant == turn.key.tenant,
+        messages.c.conversation_id == turn.key.conversation_id,
+        messages.c.sequence >= earlier.run.sequence,
+        messages.c.superseded_by.is_(None),
     )
-    parts = connection.execute(query).scalar_one_or_none()
-    return parts is None or tuple(parts) == turn.parts
+    connection.execute(update(messages).where(*after).values(superseded_by=turn.run_id))
+
+
+def _active(connection: Connection, turn: TurnBegin) -> int:
+    """How many runs of the owner are under way; nobody else begins one of theirs before this transaction ends."""
+    tenant, owner = turn.key.tenant, turn.key.owner
+    if connection.dialect.name == "postgresql":
+        # Two beginnings in different conversations would each count without the other. SQLite has one writer anyway.
+        lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:owner, 0))")
+        connection.execute(lock, {"owner": f"{tenant}\n{owner}"})
+    of_owner = (run_rows.c.tenant == tenant, run_rows.c.owner == owner, run_rows.c.ended_ms.is_(None))
+    small = run_rows.c.finished_ms.is_(
+        None
+    )  # so of each that has not ended: the index of those is enough to look through
+    return connection.execute(select(func.count()).select_from(run_rows).where(*of_owner, small)).scalar_one()
 
 
 def _take_place(connection: Connection, turn: TurnBegin, sequence: int, *, create: bool) -> None:

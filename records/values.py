@@ -21,6 +21,27 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a message stands. Who asks is not looked at: it is the run itself."""
+
+    tenant: str
+    conversation_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """The turn stands in the place of an earlier one; that one and all after it are superseded.
+
+    An edit asks something else: `message_id` is the earlier question's. Regenerating asks the same again: `message_id` is the
+    question's or the answer's, None for the last turn's.
+    """
+
+    kind: Literal["edit", "regenerate"]
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegin:
     """A turn that wants to begin. `parts` is the user's message as an AI SDK UI message holds it."""
 
@@ -33,6 +54,11 @@ class TurnBegin:
     now_ms: int
     create_if_missing: bool = False
     files: tuple[str, ...] = ()  # ids of those that the parts attach
+    most_active: int = 0  # runs of the owner that may be under way, this one included; 0: any number
+    by_key: bool = False  # `run_id` stands for a key of the owner's: under it another request is refused
+    by_client: bool = False  # `user_message_id` is the client's: the same message again is the same run
+    revision: Revision | None = None
+    expected_head: str | None = None  # the answer after which the client means to speak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +80,19 @@ class Run:
     kind: str
     transport: Transport | Literal[""]  # "" before an executor took it
     memory: bool  # it runs, or ran, on a log no other process can see: nobody else may claim it (C6)
+    replaces: str | None = None  # the run whose turn this one stands in the place of
     created_ms: int
     updated_ms: int
     ended_ms: int | None
     finished_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A user's message that a run answers."""
+
+    id: str
+    parts: tuple[JsonObject, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +106,15 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The turn has its rows and its conversation's active place."""
+    """The turn has its rows and its conversation's active place. `question` is the stored one where it is asked again."""
 
     sequence: int  # of the user's message
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """This run id has begun before, for the same owner. Nothing was written."""
+    """This run has begun before, for the same owner: by its id or by the same request. Nothing was written."""
 
     run: Run
 
@@ -96,11 +132,23 @@ class NotFound:
 
 
 @dataclass(frozen=True, slots=True)
+class Stale:
+    """The conversation is not where the client thinks: its newest answer is `head`. Nothing was written."""
+
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reused:
-    """This run id has begun before, for the same owner, with another message. Nothing was written."""
+    """This run id, or the key that it stands for, has begun before with another message. Nothing was written."""
 
 
-Beginning = Begun | Known | Reused | Busy | NotFound
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """The owner has as many runs under way as there may be. Nothing was written."""
+
+
+Beginning = Begun | Known | Reused | Busy | NotFound | Stale | TooMany
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +200,7 @@ class StoredMessage:
     outcome: RunStatus | Literal[""]
     usage: Usage
     created_ms: int
+    suggested: tuple[str, ...] = ()  # prompts to go on with, where they came too late for the parts
     cost_micro_usd: int = 0  # of the whole run
 
 
@@ -228,3 +277,19 @@ class SpendTotal:
     estimated: int
     micro_usd: int
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A key by its prefix, and whom it stands for. `digest` is the SHA-256 of the whole key in hex."""
+
+    prefix: str
+    digest: str
+    name: str
+    owner: str
+    tenant: str = ""
+    rights: frozenset[str] = frozenset()
+    tier: str = ""
+    created_ms: int
+    expires_ms: int | None = None
+    revoked_ms: int | None = None

@@ -70,3 +70,7 @@ class Keys:
     def switch(self) -> str:
         """String: where chat turns run."""
         return f"{self.prefix}workflow-dispatch:chat"
+
+    def window(self, name: str) -> tuple[str, str]:
+        """Strings: how often somebody asked in the window before and in this one, in one slot."""
+        return f"{self.prefix}{{window:{name}}}:before", f"{self.prefix}{{window:{name}}}:now"

@@ -11,16 +11,17 @@ from functools import partial
 
 from assistants.definition import Assistant
 from checkpoints.port import Loaded
-from engine import calls, checkpoint, slicing, step, turn, waiting
+from engine import calls, checkpoint, failing, slicing, step, turn, waiting
 from engine.settle import STOPPED
 from engine.values import Advance, CallModel, Park, RunTools, Settle, Turn
 from protocol.checkpoint import ToolResult, TurnState
 from protocol.errors import LostClaim, StoreUnavailable
 from protocol.frames import data
 from protocol.json import Json
-from protocol.model import ModelRequest
 from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, settlement
+from runner.afterwards import Afterwards
+from runner.asking import Asking
 from runner.attachments import Attachments
 from runner.collect import observed
 from runner.hold import Hold
@@ -29,7 +30,7 @@ from runner.kept import Kept
 from runner.meter import Meter
 from runner.parts import Chosen, Parts
 from runner.port import Job
-from runner.work import NOT_RECORDED, Toolbox, Work, call_model, call_tool, hold_lease, note_running, when_draining
+from runner.work import NOT_RECORDED, Toolbox, Work, call_tool, hold_lease, note_running, when_draining
 from runner.writer import Boundary, DoesNotFit, FrameWriter
 
 
@@ -40,7 +41,7 @@ class Brief:
     job: Job
     request: TurnRequest
     assistant: Assistant
-    chosen: Chosen | None  # None: no model can be asked, the turn ends at once
+    chain: tuple[Chosen, ...]  # whom to ask, in order; nobody: the turn ends at once
     hold: Hold
     loaded: Loaded
 
@@ -69,6 +70,10 @@ class Drive:
             on_stop=partial(self._work.tell, mailbox.StopAsked()),
             on_trouble=partial(self._work.tell, mailbox.ClaimLost()),
         )
+        self._asking = Asking(
+            parts=parts, work=self._work, meter=self._meter, assistant=brief.assistant, chain=brief.chain
+        )
+        self._afterwards = Afterwards(parts, brief.request, brief.assistant)
         self._inbox = Inbox(parts, brief.hold, self._writer)
         tools = {tool.name: tool for tool in brief.assistant.tools}
         self._toolbox = Toolbox(tools=tools, request=brief.request, sure=self._writer.sure)
@@ -98,6 +103,7 @@ class Drive:
                 await self._parts.store.release(self._hold.grip, None, self._brief.job.order)
             raise
         finally:
+            self._afterwards.cancel()
             await self._parts.store.unwatch_stop(run_id)
             await work.close()
             await self._meter.settled()
@@ -108,8 +114,10 @@ class Drive:
             if isinstance(advance.command, Settle):
                 await self._work.end_call()
                 await self._meter.settled()  # the records that end the run want to know what it cost
+                advance = await self._afterwards.before_the_end(advance)
                 settled = await settlement.settle(self._parts, self._hold, self._writer, advance)
                 if settled is not None:
+                    await self._afterwards.after_the_end(settled.seal)
                     return _ended(settled)
                 # Somebody spoke before the end: the model's last event again, to a turn that knows of it.
                 now = (await self._take_in(now)).turn
@@ -162,11 +170,8 @@ class Drive:
 
     def _execute(self, advance: Advance, *, recorded: bool) -> None:
         command = advance.command
-        chosen = self._brief.chosen
-        if isinstance(command, CallModel) and chosen is not None:
-            request = _request(self._brief.assistant, chosen.model, advance.turn)
-            events = self._meter.stream(chosen.provider, request, advance.turn.state.step)
-            self._work.ask(call_model(self._work, events))
+        if isinstance(command, CallModel):
+            self._asking.start(advance.turn)
         elif isinstance(command, RunTools):
             for call in command.calls:
                 if recorded or call.name in advance.turn.plan.safe_tools:
@@ -190,6 +195,8 @@ class Drive:
                 await self._writer.flush()  # raises what broke it
                 raise LostClaim
             case _:
+                if isinstance(event, mailbox.ModelBroke):
+                    self._parts.observer.model_failed(now.state.run_id, event.error.kind)
                 self._last = event
                 return self._after(now)
 
@@ -197,7 +204,7 @@ class Drive:
         """What follows from the last report."""
         if self._last is None:
             raise RuntimeError("nothing has happened yet")
-        return _follow(self._at(now), self._last)
+        return _follow(self._at(now), self._last, self._parts.chance())
 
     async def _take_in(self, now: Turn) -> Advance:
         """What follows from what lies in the inbox."""
@@ -211,7 +218,9 @@ class Drive:
 
     def _drain(self) -> None:
         self._draining = True
-        self._work.tell_after(self._parts.settings.abandon_ms, mailbox.DrainTimeUp())
+        # Nothing is lost by leaving while the model is not asked yet: how often it was, and until when to wait, is committed.
+        patience_ms = 0 if self._asking.waiting else self._parts.settings.abandon_ms
+        self._work.tell_after(patience_ms, mailbox.DrainTimeUp())
 
     async def _hand_over(self, advance: Advance) -> slicing.Reason | None:
         budget = slicing.SliceBudget(
@@ -256,12 +265,12 @@ def _ended(settled: settlement.Settled) -> SliceResult:
     return SliceResult(outcome="ended", status=seal.outcome.status, steps=seal.steps, frames=settled.frames)
 
 
-def _follow(now: Turn, event: mailbox.Report) -> Advance:
+def _follow(now: Turn, event: mailbox.Report, chance: float) -> Advance:
     match event:
         case mailbox.FromModel(event=from_model):
             return step.model_event(now, from_model)
         case mailbox.ModelBroke(error=error):
-            return step.model_failed(now, error)
+            return failing.model_failed(now, error, chance)
         case mailbox.NoBudget():
             return turn.over_budget(now)
         case mailbox.ToolDone(result=result):
@@ -275,20 +284,3 @@ def _progress(now: Turn, ordinal: int, progress: Json) -> Advance:
         return Advance(turn=now)  # told after its result: nobody waits for it any more
     value: Json = {"toolCallId": now.state.calls[ordinal].id, "progress": progress}
     return Advance(turn=now, frames=(data("tool-progress", value),))
-
-
-def _request(assistant: Assistant, model: str, now: Turn) -> ModelRequest:
-    """What the model is asked: the same prefix in every slice, then the history (REQ-D6, REQ-G7)."""
-    limits = assistant.effective_limits
-    return ModelRequest(
-        model=model,
-        system=assistant.instructions,
-        messages=now.state.history,
-        history_start=now.state.history_start,
-        tools=tuple(tool.schema for tool in assistant.tools),
-        max_tokens=limits.max_tokens,
-        idle_seconds=limits.idle_seconds,
-        call_seconds=limits.call_seconds,
-        thinking=assistant.thinking,
-        fast=assistant.fast,
-    )

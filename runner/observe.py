@@ -19,6 +19,10 @@ class Observer(Protocol):
 
     def ended(self, run_id: str, status: str, kind: str) -> None: ...
 
+    def model_failed(self, run_id: str, kind: str) -> None:
+        """A model call failed; whether the turn did is another matter."""
+        ...
+
     def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:
         """A model call asked for its place in the budget."""
         ...
@@ -60,6 +64,9 @@ class Silent:
         pass
 
     def ended(self, run_id: str, status: str, kind: str) -> None:
+        pass
+
+    def model_failed(self, run_id: str, kind: str) -> None:
         pass
 
     def budget(self, decision: Literal["reserved", "over_budget", "unread"]) -> None:

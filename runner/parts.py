@@ -1,12 +1,14 @@
 """What a runner is built from."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assistants.definition import Assistant
 from checkpoints.outbox import MemoryOutbox, Outbox
 from checkpoints.port import RunStore
 from protocol.clock import Clock
+from protocol.json import JsonObject
 from protocol.model import ModelRequest
 from protocol.turn import TurnRequest
 from providers.port import Provider
@@ -15,12 +17,22 @@ from records.records import Records
 from runner.observe import Observer, Silent, TurnObserver
 
 
+def always_able(_: Sequence[JsonObject]) -> bool:
+    """A model that answers to anything."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The provider a turn's model calls go to, and the model's id there."""
+    """The provider a turn's model calls go to, and the model's id there; `fallbacks` are asked in order where it fails.
+
+    `able` says whether it can answer to these messages at all; it is asked only of fallbacks.
+    """
 
     provider: Provider
     model: str
+    fallbacks: "tuple[Chosen, ...]" = ()
+    able: Callable[[Sequence[JsonObject]], bool] = always_able
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +41,7 @@ class RunnerSettings:
 
     lease_ms: int = 2_000  # a dead executor is noticed after this at the latest
     renew_ms: int = 500  # a quarter of the lease: three renewals may be lost
-    max_claims: int = 5
+    max_deaths: int = 5
     retention_ms: int = 86_400_000
     max_checkpoint_bytes: int = 700_000
     abandon_ms: int = 4_000  # how long a draining slice waits for its step; the rest of the grace is for the hand-over
@@ -54,11 +66,19 @@ async def always_there() -> bool:
     return True
 
 
+def certain() -> float:
+    """No chance at all: every wait is as long as it may be."""
+    return 1.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`choose` may raise TurnkeepError, `price` a ProviderError where nobody knows what the call costs. `fault` is awaited at named points; tests wait, fail or die there.
+    """The parts.
 
-    `reachable` says, within a bound of its own, whether somebody is there to start the next slice (C10).
+    `choose` may raise TurnkeepError, `price` a ProviderError where nobody knows what the call costs. `fault` is awaited at
+    named points; tests wait, fail or die there. `chance` gives numbers from 0 to 1 that spread what many turns would do at
+    once; `pause` waits so many seconds before a model is asked again. `reachable` says, within a bound of its own, whether
+    somebody is there to start the next slice (C10).
     """
 
     store: RunStore
@@ -73,4 +93,6 @@ class Parts:
     reachable: Callable[[], Awaitable[bool]] = always_there
     outbox: Outbox = field(default_factory=MemoryOutbox)
     turn_observers: Mapping[str, TurnObserver] = field(default_factory=dict)
+    chance: Callable[[], float] = certain
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     settings: RunnerSettings = RunnerSettings()

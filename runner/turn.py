@@ -3,23 +3,21 @@
 import asyncio
 from dataclasses import replace
 
-from assistants.definition import Assistant
 from checkpoints.port import ClaimRequest, Grip, Loaded, Order, Refusal, Refused
 from engine import checkpoint, turn
-from engine.history import Said, reconstruct
+from engine.context import Cut
 from engine.settle import failed
 from engine.values import Advance, Plan
 from protocol.checkpoint import LedgerEntry, Outcome, Seal, TurnState
 from protocol.errors import ErrorKind, LostClaim, TurnkeepError
 from protocol.frames import data
-from protocol.json import JsonObject
-from protocol.turn import SliceResult, TurnRequest, files_of
-from records.values import HistoryMessage
+from protocol.turn import SliceResult, TurnRequest
 from runner import settlement
+from runner.choosing import chain_of, fallbacks_of
 from runner.drive import Brief, Drive
+from runner.history import history_of
 from runner.hold import Hold
 from runner.parts import Chosen, Parts
-from runner.patience import RETRY_SECONDS
 from runner.port import Job
 from runner.rescue import end_from_log
 from runner.restore import end_missing, over
@@ -35,7 +33,7 @@ class Runner:
         self._parts = parts
 
     async def run(self, job: Job, drain: asyncio.Event) -> SliceResult:
-        hold = await self._claim(job, self._parts.settings.max_claims)
+        hold = await self._claim(job, self._parts.settings.max_deaths)
         if isinstance(hold, Refused):
             return _refused(hold)
         try:
@@ -72,13 +70,13 @@ class Runner:
         async with hold.kept():
             return _ended(await end_from_log(self._parts, hold, await self._load(hold.grip), ending))
 
-    async def _claim(self, job: Job, max_claims: int) -> Hold | Refused:
+    async def _claim(self, job: Job, max_deaths: int) -> Hold | Refused:
         request = ClaimRequest(
             order=job.order,
             owner=self._parts.new_owner(),
             mode=job.mode,
             lease_ms=self._parts.settings.lease_ms,
-            max_claims=max_claims,
+            max_deaths=max_deaths,
         )
         begun = self._parts.clock.monotonic_ms()
         claimed = await self._parts.store.claim(job.run_id, request)
@@ -106,15 +104,16 @@ class Runner:
             chosen = self._parts.choose(assistant, request)
         except TurnkeepError as error:
             ending = ending or failed(error.kind, error.message)
-        brief = Brief(job=job, request=request, assistant=assistant, chosen=chosen, hold=hold, loaded=loaded)
         state = checkpoint.restore(loaded.deltas) if loaded.deltas else None
-        history: tuple[JsonObject, ...] = ()
+        before = Cut(state.history[: state.history_start] if state else (), 0, 0)
         if state is None and ending is None:
             try:
-                history = await self._history(hold, request, assistant)
+                before = await history_of(self._parts, hold, request, assistant)
             except TurnkeepError as error:
                 ending = failed(error.kind, error.message)
-        advance = _enter(brief, state, history)
+        chain = chain_of(chosen, before.messages) if chosen else ()
+        brief = Brief(job=job, request=request, assistant=assistant, chain=chain, hold=hold, loaded=loaded)
+        advance = _enter(brief, state, before)
         if ending is not None:
             advance = turn.end_at_once(advance, ending)
         return await Drive(self._parts, brief, state).go(advance, drain)
@@ -125,31 +124,11 @@ class Runner:
             raise LostClaim
         return loaded
 
-    async def _history(self, hold: Hold, request: TurnRequest, assistant: Assistant) -> tuple[JsonObject, ...]:
-        turns = assistant.effective_limits.history_turns
-        stored = await self._said_before(hold, request, turns)
-        # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
-        said = [_said(message) for message in stored] or [_claimed(entry) for entry in request.stateless_history]
-        return reconstruct(said, request.text, turns=turns, files=request.files)
 
-    async def _said_before(self, hold: Hold, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
-        """From the records, which may be away for a moment: that is no reason to try the whole turn again."""
-        records, clock = self._parts.records, self._parts.clock
-        give_up = clock.monotonic_ms() + self._parts.settings.records_patience_ms
-        async with hold.kept():
-            while True:
-                try:
-                    return await records.history(request.tenant, request.conversation_id, request.sequence, turns)
-                except TurnkeepError:
-                    if clock.monotonic_ms() >= give_up:
-                        raise
-                await asyncio.sleep(RETRY_SECONDS)
-
-
-def _enter(brief: Brief, state: TurnState | None, history: tuple[JsonObject, ...]) -> Advance:
+def _enter(brief: Brief, state: TurnState | None, before: Cut) -> Advance:
     plan, claimed, loaded = _plan(brief), brief.hold.claimed, brief.loaded
     if state is None:
-        advance = turn.begin(plan, history)
+        advance = turn.begin(plan, before.messages, left_out=before.left_out)
     else:
         ledger = {key: LedgerEntry.model_validate_json(entry) for key, entry in loaded.ledger.items()}
         found = turn.Found(
@@ -172,7 +151,9 @@ def _plan(brief: Brief) -> Plan:
         conversation_id=request.conversation_id,
         message_id=request.message_id,
         assistant=assistant.name,
-        model=brief.chosen.model if brief.chosen else "",
+        model=brief.chain[0].model if brief.chain else "",
+        fallbacks=fallbacks_of(brief.chain),
+        tries=limits.tries,
         thinking=assistant.thinking,
         fast=assistant.fast,
         parallel_tools=assistant.parallel_tools,
@@ -185,15 +166,6 @@ def _plan(brief: Brief) -> Plan:
         run_tokens=limits.run_tokens,
         repeated_calls=limits.repeated_calls,
     )
-
-
-def _said(message: HistoryMessage) -> Said:
-    text = "".join(str(part["text"]) for part in message.parts if part["type"] == "text")
-    return Said(message.role, text, message.provider, files_of(message.parts))
-
-
-def _claimed(entry: JsonObject) -> Said:
-    return Said(str(entry["role"]), str(entry["content"]))
 
 
 def _ended(settled: settlement.Settled) -> SliceResult:

@@ -88,12 +88,13 @@ class Rig:
     clock: StillClock = field(default_factory=StillClock)
     outside: Outside = field(default_factory=Outside)
     store: RunStore = field(default_factory=lambda: MemoryRunStore(StillClock()))
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=lambda: Limits(tries=1))
     parallel_tools: bool = True
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     more_tools: tuple[Tool, ...] = ()
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
+    pause: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
     observer: Observer = field(default_factory=Silent)
     choose: Callable[[Assistant, TurnRequest], Chosen] | None = None  # instead of the script's model
     reachable: Callable[[], Awaitable[bool]] = always_there
@@ -136,6 +137,7 @@ class Rig:
             reachable=self.reachable,
             outbox=self.outbox,
             turn_observers=self.turn_observers,
+            pause=self.pause,
             price=self.price,
             settings=self.settings,
         )

@@ -22,7 +22,7 @@ class RunModel:
     holds: bool = False  # not released
     lease: bool = False  # live
     order: tuple[int, int, int] = (0, 0, 0)
-    claims: int = 0
+    deaths: int = 0
     stop: bool = False
     seal: tuple[int, bytes] | None = None
     status: str = ""
@@ -36,7 +36,7 @@ class RunModel:
         why = self._no_claim(request)
         if why is not None:
             return why
-        self.claims += request.owner != self.owner
+        self.deaths += self.holds and request.owner != self.owner
         self.attempt += 1
         self.owner, self.order, self.holds = request.owner, request.order.key, True
         self.lease = request.lease_ms > 0
@@ -52,7 +52,7 @@ class RunModel:
             (bool(self.status), Refusal.ENDED),
             (request.order.key < self.order, Refusal.STALE),
             (another and self.lease, Refusal.BUSY),
-            (another and self.claims >= request.max_claims, Refusal.EXHAUSTED),
+            (another and self.deaths + self.holds >= request.max_deaths, Refusal.EXHAUSTED),
         ]
         return next((why for applies, why in reasons if applies), None)
 
@@ -79,7 +79,7 @@ class RunModel:
         boundary = (len(self.frames), self.attempt)
         if delta is not None and (texts or self.deltas[-1:] != [(*boundary, delta)]):
             self.deltas.append((*boundary, delta))
-            self.claims = 0
+            self.deaths = 0
         if entry:
             self.ledger["1.0"] = entry
 
@@ -94,7 +94,7 @@ class RunModel:
             if start != len(self.frames):
                 return self.here
             self.write(texts, None, b"")
-            self.seal, self.claims = (self.attempt, seal), 0
+            self.seal, self.deaths = (self.attempt, seal), 0
         return Sealed(len(self.frames), self.seal[1], ours=self.seal[0] == self.attempt)
 
     def finish(self, grip: Grip, start: int, texts: list[bytes], status: str) -> Appended | Refusal:
@@ -110,7 +110,6 @@ class RunModel:
     def release(self, grip: Grip) -> bool:
         if (grip.attempt, grip.owner) != (self.attempt, self.owner):
             return False
-        self.claims = max(0, self.claims - self.holds)
         self.holds = self.lease = False
         return True
 

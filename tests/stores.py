@@ -70,7 +70,7 @@ class World:
     def request(self, order: Order = FIRST, *, owner: str = "", lease_ms: int = YEAR_MS, most: int = 5) -> ClaimRequest:
         """A claim by somebody new, for good unless said otherwise."""
         owner = owner or next(self.owners)
-        return ClaimRequest(order=order, owner=owner, mode="inline", lease_ms=lease_ms, max_claims=most)
+        return ClaimRequest(order=order, owner=owner, mode="inline", lease_ms=lease_ms, max_deaths=most)
 
     async def opened(self) -> str:
         """A fresh run."""

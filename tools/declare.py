@@ -25,14 +25,38 @@ TOOL_SECONDS = 60.0  # longer than any well-behaved request, shorter than a read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """Something a tool made, or an image it looked at, for people to see beside the answer. The model does not get it.
+
+    `kind` is a word of the assistant's own ("image", "table", "code"); what it is lies in `content`, or at `url`. One with the
+    `id` of an earlier one of the run takes its place; without an id it has one of its own.
+    """
+
+    kind: str
+    title: str = ""
+    media_type: str = ""
+    url: str = ""
+    content: Json = None
+    id: str = ""
+
+
+def unseen(_: Artifact) -> None:
+    """Nobody looks at artifacts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a tool may know of the run it works for. `key` is the same whenever this call is repeated."""
+    """What a tool may know of the run it works for. `key` is the same whenever this call is repeated.
+
+    What it presents is shown with its result, and lost where it fails.
+    """
 
     run_id: str
     conversation_id: str
     owner: str
     key: str
     progress: Callable[[Json], None]
+    present: Callable[[Artifact], None] = unseen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,12 @@ from pydantic import ValidationError
 
 from engine.numbers import for_browser
 from protocol.checkpoint import ToolCall, ToolResult
-from protocol.json import Json
-from tools.declare import Call, Tool
+from protocol.json import Json, JsonObject
+from tools.declare import Artifact, Call, Tool
 from tools.output import NotJson, capped, clean, to_json, written
 
 MAX_ERROR_BYTES = 2_048  # of an error's text: enough to act on, too little to bury the conversation
+MAX_ARTIFACTS = 20  # of one call
 _MAX_COMPLAINTS = 5  # about one input
 
 _ADDRESS = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
@@ -49,13 +50,15 @@ async def execute(tools: Mapping[str, Tool], asked: ToolCall, call: Call) -> Too
 
 
 async def _outcome(tool: Tool, asked: ToolCall, call: Call, arguments: dict[str, Any]) -> ToolResult:
-    own = replace(call, progress=lambda value: call.progress(_shown(to_json(value))))
+    presented: list[Artifact] = []
+    own = replace(call, progress=lambda value: call.progress(_shown(to_json(value))), present=presented.append)
     limit = asyncio.timeout(tool.timeout_seconds)
     try:
         async with limit:
             value = await tool.function(*((own,) if tool.takes_call else ()), **arguments)
         result = to_json(value)
-        return ToolResult(ordinal=asked.ordinal, text=_text(result), output=_shown(result))
+        artifacts = tuple(_presented(asked, number, one) for number, one in enumerate(presented[:MAX_ARTIFACTS]))
+        return ToolResult(ordinal=asked.ordinal, text=_text(result), output=_shown(result), artifacts=artifacts)
     except NotJson as error:
         return _failed(asked, f"The tool's result cannot be used: {error}.")
     except asyncio.CancelledError:
@@ -72,6 +75,18 @@ async def _outcome(tool: Tool, asked: ToolCall, call: Call, arguments: dict[str,
 
 def _failed(asked: ToolCall, text: str) -> ToolResult:
     return ToolResult(ordinal=asked.ordinal, text=capped(clean(text), MAX_ERROR_BYTES), error=True)
+
+
+def _presented(asked: ToolCall, number: int, artifact: Artifact) -> JsonObject:
+    """An artifact as a frame holds it: what was left out has no key."""
+    texts = {
+        "title": artifact.title,
+        "mediaType": artifact.media_type,
+        "url": artifact.url,
+    }
+    shown: JsonObject = {"id": clean(artifact.id) or f"{asked.id}.{number}", "kind": clean(artifact.kind)}
+    shown |= {key: capped(clean(text), MAX_ERROR_BYTES) for key, text in texts.items() if text}
+    return shown if artifact.content is None else {**shown, "content": _shown(to_json(artifact.content))}
 
 
 def _text(value: Json) -> str:

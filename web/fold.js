@@ -47,7 +47,9 @@ function foldText(parts, kind, frame) {
 function foldTool(parts, frame) {
   const { toolCallId, toolName } = frame;
   if (frame.type === "tool-input-start") {
-    return [...parts, { type: "dynamic-tool", toolName, toolCallId, state: "input-streaming" }];
+    const { providerExecuted } = frame;
+    const served = providerExecuted === undefined ? {} : { providerExecuted };
+    return [...parts, { type: "dynamic-tool", toolName, toolCallId, state: "input-streaming", ...served }];
   }
   const changes = toolChanges(frame);
   if (changes === null) return parts;

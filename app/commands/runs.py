@@ -59,6 +59,7 @@ def configure(parser: ArgumentParser) -> None:
 def _filters(parser: ArgumentParser) -> None:
     parser.add_argument("--state", default="", choices=_STATES, metavar="STATE", help=", ".join(_STATES))
     parser.add_argument("--owner", default="")
+    parser.add_argument("--tenant", default="", help="whose owners; unset, those without a tenant")
 
 
 def run(arguments: Namespace) -> int:
@@ -116,7 +117,7 @@ async def _list(house: House, arguments: Namespace) -> AsyncIterator[JsonObject]
 
 
 def _wanted(arguments: Namespace, state: str) -> RunFilter:
-    return RunFilter(owner=arguments.owner, state=cast("RunStatus", state))
+    return RunFilter(tenant=arguments.tenant, owner=arguments.owner, state=cast("RunStatus", state))
 
 
 async def _show(house: House, run_id: str) -> AsyncIterator[JsonObject]:

@@ -71,7 +71,7 @@ async def test_tools_run_and_an_answer_comes(person: Page) -> None:
     assert "durable workflow · 3 steps" in shown
 
 
-@pytest.mark.parametrize("index", [5, 50])
+@pytest.mark.parametrize("index", [5, pytest.param(50, marks=pytest.mark.long)])
 async def test_a_page_reloaded_in_mid_turn_ends_as_if_undisturbed(person: Page, undisturbed: str, index: int) -> None:
     """REQ-E5, LAW-P2"""
     await ask(person, CRASH)
@@ -97,7 +97,9 @@ async def test_stop_ends_the_turn_and_the_next_one_is_answered(person: Page) -> 
     assert "These are prepared words of the demo model." in await settled(person)
 
 
-@pytest.mark.parametrize(("word", "state"), [("Approve", "Done"), ("Deny", "Declined")])
+@pytest.mark.parametrize(
+    ("word", "state"), [("Approve", "Done"), pytest.param("Deny", "Declined", marks=pytest.mark.long)]
+)
 async def test_a_run_that_waits_goes_on_by_a_click(person: Page, word: str, state: str) -> None:
     """[W1] [W7]: nobody executes it meanwhile."""
     await ask(person, ASK_FIRST)
@@ -121,6 +123,7 @@ async def test_a_worker_that_dies_does_not_show_in_the_end(person: Page, stack: 
     assert await settled(person) == undisturbed
 
 
+@pytest.mark.long
 async def test_an_api_process_that_dies_does_not_show_in_the_end(person: Page, stack: Stack, undisturbed: str) -> None:
     """FR02: the connection breaks, the page comes back to the process that replaces it."""
     await ask(person, CRASH)
@@ -132,6 +135,7 @@ async def test_an_api_process_that_dies_does_not_show_in_the_end(person: Page, s
     assert await settled(person) == undisturbed
 
 
+@pytest.mark.long
 async def test_the_page_says_that_a_turn_runs_inline(person: Page, stack: Stack, undisturbed: str) -> None:
     """LAW-P4: the switch changes where a turn runs and nothing else."""
     await asyncio.to_thread(stack.command_line, "dispatch", "off")

@@ -3,21 +3,20 @@
 The package is locked in `tests/node` and installed there once; a missing Node fails the tests, it does not skip them.
 """
 
-import fcntl
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-NODE = Path(__file__).parents[1] / "node"
+from tests.npm import NODE, installed
+
 AIMOCK = NODE / "node_modules/@copilotkit/aimock/dist/cli.js"
 
 
 @pytest.fixture(scope="session")
 def aimock() -> Iterator[str]:
     """The address of a running aimock with the turns of `tests/node/aimock.json`."""
-    _install()
+    installed(NODE)
     command = ["node", str(AIMOCK), "-p", "0", "-f", str(NODE / "aimock.json"), "--validate-on-load", "--strict"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
@@ -25,15 +24,6 @@ def aimock() -> Iterator[str]:
         finally:
             process.terminate()
             process.communicate()
-
-
-def _install() -> None:
-    with (NODE / "package-lock.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # parallel workers install once
-        installed = NODE / "node_modules/.package-lock.json"
-        if installed.exists() and installed.stat().st_mtime >= (NODE / "package-lock.json").stat().st_mtime:
-            return
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=NODE, check=True)
 
 
 def _address(process: subprocess.Popen[str]) -> str:

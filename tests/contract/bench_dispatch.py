@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from checkpoints.port import Order
+from dispatch.switch import from_json
 from protocol.json import JsonObject
 from protocol.turn import Transport, TurnRequest
 from providers.script import Script
@@ -61,6 +62,7 @@ class BenchDispatch:
         return self.switch
 
     async def set_switch(self, value: JsonObject) -> JsonObject:
+        from_json(value.get("switch"))
         self.switch = value
         return value
 

@@ -22,7 +22,7 @@ from api.ports import ApiParts, Limits, Operations, Place, Tokens
 from checkpoints.memory import MemoryRunStore
 from checkpoints.port import RunStore
 from frames.hub import Hub
-from frames.tokens import Handles, KeyRing, ResumeTokens, Sessions
+from frames.tokens import KeyRing, Sessions
 from protocol.json import Json, JsonObject
 from providers.script import Script, parse_script
 from records.records import Records
@@ -31,7 +31,7 @@ from tests.contract.bench_dispatch import BenchDispatch
 from tests.rig import Rig, StillClock
 
 RING = KeyRing([b"a secret that only this test knows"])
-TOKENS = Tokens(handles=Handles(RING), resume=ResumeTokens(RING))
+TOKENS = Tokens.signed_by(RING)
 
 
 def script(*calls: JsonObject) -> Script:
@@ -157,15 +157,25 @@ async def running(change: Change = lambda parts: parts) -> AsyncIterator[House]:
 
 
 @asynccontextmanager
-async def served(application: Application, path: str) -> AsyncIterator[None]:
-    """Serve on a unix socket with uvicorn's own protocol, without its signals and its waiting."""
+async def served(application: Application, path: str | None) -> AsyncIterator[str]:
+    """Serve with uvicorn's own protocol, without its signals and its waiting: on a unix socket, or on a free port.
+
+    Gives the address.
+    """
     config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False)
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_unix_server(lambda: HttpToolsProtocol(config, state, {}), path=path)
+
+    def protocol() -> HttpToolsProtocol:
+        return HttpToolsProtocol(config, state, {})
+
+    if path is None:
+        server = await loop.create_server(protocol, "127.0.0.1", 0)
+    else:
+        server = await loop.create_unix_server(protocol, path=path)
     try:
-        yield
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}" if path is None else path
     finally:
         server.close()
         for connection in list(state.connections):

@@ -1,62 +1,32 @@
 """What a person says to a run under way, over HTTP."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-import httpx2
 import pytest
 
 from checkpoints.budget import MAX_INPUTS
-from engine.fold import fold
-from protocol.checkpoint import Message
 from protocol.json import JsonObject
-from records.values import Span
-from tests.contract.http_house import House, Reading, error, frame, pieces, reading, running, script, types
-from tests.waiting import say, waiting_tools
-
-RUN = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
-MESSAGE = f"msg_{RUN.replace('-', '')}"
-ASKED: JsonObject = {"message": "Pay.", "conversation_id": "c1", "run_id": RUN}
-INPUT = f"/api/chat/{RUN}/input"
-APPROVE = {"type": "approve", "approvalId": "c1.0"}
-DENY = {"type": "deny", "approvalId": "c1.0", "reason": "Too much."}
-ANSWER = {"type": "answer", "toolCallId": "c1.1", "text": "Quite sure."}
-ASKS = script(
-    {
-        "events": [
-            {"type": "tool_input", "id": "t1", "name": "pay", "delta": '{"euros": 5}'},
-            {"type": "tool_input", "id": "t2", "name": "ask_user", "delta": '{"question": "Sure?"}'},
-            {"type": "stop", "reason": "tool_use"},
-        ]
-    },
-    {"events": [{"type": "text", "text": "Done."}, {"type": "stop"}]},
+from tests.contract.asking import (
+    ANSWER,
+    APPROVE,
+    ASKED,
+    DENY,
+    INPUT,
+    RUN,
+    asked,
+    asking_house,
+    continued,
+    parked,
+    status,
 )
+from tests.contract.http_house import House, error, frame, pieces, reading, types
+from tests.waiting import say
 
 
 @pytest.fixture
 async def house() -> AsyncIterator[House]:
-    async with running() as opened:
-        opened.rig.more_tools = waiting_tools(opened.rig.outside)
-        opened.plays(ASKS)
+    async with asking_house() as opened:
         yield opened
-
-
-async def status(client: httpx2.AsyncClient) -> dict[str, Any]:
-    found: dict[str, Any] = (await client.get(f"/api/runs/{RUN}")).json()
-    return found
-
-
-async def parked(client: httpx2.AsyncClient) -> dict[str, Any]:
-    while (found := await status(client))["status"] != "parked":
-        pass  # each look is a call to the server
-    return found
-
-
-async def asked(stream: Reading) -> str:
-    """The run's handle, once both questions were asked."""
-    await stream.until(b"event: tool-approval-request")
-    await stream.until(b"event: data-question")
-    return str(stream.headers["x-workflow-run-id"])
 
 
 async def test_a_run_waits_and_goes_on_in_the_same_stream(house: House) -> None:
@@ -221,67 +191,3 @@ async def test_a_parked_run_is_busy_and_can_be_stopped(house: House) -> None:
 
     assert (busy.status_code, error(busy)["run_id"]) == (409, RUN)
     assert (stopped.json()["status"], house.dispatch.nudged) == ("stopping", [RUN])
-
-
-def continued(*parts: JsonObject) -> JsonObject:
-    """The AI SDK's request after a person decided: the message as the client holds it."""
-    pay: JsonObject = {
-        "type": "dynamic-tool", "toolName": "pay", "toolCallId": "c1.0", "state": "approval-responded",
-        "input": {"euros": 5}, "approval": {"id": "c1.0", "approved": True},
-    }  # fmt: skip
-    ask: JsonObject = {
-        "type": "dynamic-tool", "toolName": "ask_user", "toolCallId": "c1.1", "state": "output-available",
-        "input": {"question": "Sure?"}, "output": {"sure": True},
-    }  # fmt: skip
-    message: JsonObject = {
-        "id": MESSAGE, "role": "assistant", "parts": [{"type": "step-start"}, *(parts or (pay, ask))]
-    }  # fmt: skip
-    question: JsonObject = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Pay."}]}
-    return {"id": "c1", "messages": [question, message], "trigger": "submit-message", "messageId": MESSAGE}
-
-
-async def test_a_continuation_decides_and_goes_on_where_it_was_asked(house: House) -> None:
-    """REQ-A1 [R1] [W1]: what the client held before and what it is sent now is the stored message."""
-    client = await house.client()
-    async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
-        await asked(stream)
-        seen = pieces(stream.body)
-        await parked(client)
-    rest = await client.post("/api/chat", json=continued())
-
-    message = Message(id="")
-    for piece in (*seen, *pieces(rest.content)):
-        message = fold(message, frame(piece))  # type: ignore[arg-type] # a frame as it was sent
-    stored = await house.parts.records.messages(house.key(client, "c1"), Span())
-    assert stored is not None
-    assert (rest.status_code, rest.headers["x-turnkeep-start-index"]) == (200, str(len(seen)))
-    assert (message.parts, message.parts[2]["output"]) == (stored[1].parts, {"sure": True})
-    assert (types(rest.content)[0], "start" in types(rest.content)) == ("tool-approval-response", False)
-
-
-async def test_a_continuation_in_pieces_and_twice_is_the_same(house: House) -> None:
-    """[W2] [W4]: a client that re-sends, from a cursor of its own."""
-    client = await house.client()
-    denied: JsonObject = {
-        "type": "dynamic-tool", "toolCallId": "c1.0", "state": "approval-responded",
-        "approval": {"id": "c1.0", "approved": False, "reason": "No."},
-    }  # fmt: skip
-    answered: JsonObject = {"type": "tool-ask_user", "toolCallId": "c1.1", "state": "output-available", "output": "Yes"}
-    async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
-        await asked(stream)
-    async with reading(client, "POST", "/api/chat", json=continued(denied)) as first:
-        await first.until(b"tool-output-denied")
-        whole = await client.post("/api/chat?startIndex=0", json=continued(denied, answered))
-
-    kinds = types(whole.content)
-    assert (kinds[0], kinds.count("tool-approval-response"), kinds.count("tool-output-denied")) == ("start", 1, 1)
-    assert kinds[-1] == "finish"
-
-
-async def test_an_assistant_s_message_that_decides_nothing_is_refused_as_ever(house: House) -> None:
-    client = await house.client()
-    text: JsonObject = {"type": "text", "text": "I said so."}
-
-    refused = await client.post("/api/chat", json=continued(text))
-
-    assert (refused.status_code, error(refused)["message"]) == (400, "The last message must be the user's.")

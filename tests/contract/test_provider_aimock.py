@@ -4,11 +4,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from protocol.json import JsonObject
+from assistants.definition import Assistant
+from protocol.json import Json, JsonObject
 from protocol.model import BlockEnded, ModelEvent, Stopped, TextDelta, ThinkingDelta, ToolInputDelta, Usage
 from providers.anthropic import AnthropicProvider
+from records.records import Records
+from runner.parts import Chosen
 from tests.contract.aimock import aimock as aimock  # noqa: PLC0414 - a fixture: pytest finds it by this name
 from tests.contract.providers import outcome, request, user
+from tests.provider_bench import NEXT_ID, NO_SCRIPT, ProviderRig
+from tests.rig import Outside
+from tools.declare import tool
 
 MODEL = "claude-haiku-4-5"
 PARIS: JsonObject = {"city": "Paris", "unit": "°C", "id": 2**53 - 1}  # the mock itself rounds beyond
@@ -100,3 +106,29 @@ async def test_a_history_without_its_thinking_is_refused(provider: AnthropicProv
     _, error = await outcome(provider, request(*history, model=MODEL, thinking=True))
     assert error is not None
     assert error.kind == "invalid"
+
+
+async def test_a_turn_over_it_sends_back_its_thoughts_and_the_next_one_is_answered(provider: AnthropicProvider) -> None:
+    """FR19 FR20, REQ-G1: two calls at once, thinking before them, each step from the checkpoint's JSON."""
+    asked: list[JsonObject] = []
+
+    @tool(repeat="safe")
+    async def find(city: str, unit: str = "", id: int = 0) -> Json:  # noqa: A002 - the mock's word
+        """Find the weather."""
+        asked.append({"city": city, "unit": unit, "id": id})
+        return 21
+
+    async with await Records.in_memory() as records:
+        made = Assistant(name="bench", title="Bench", instructions="Answer.", tools=(find,), thinking=True)
+        rig = ProviderRig(records=records, outside=Outside(), made=made)
+        rig.choose = lambda _assistant, _request: Chosen(provider, MODEL)
+        await rig.begin("What is the weather in Paris and Lyon?")
+        first = await rig.run(NO_SCRIPT, slice_ms=0)
+        frames = await rig.frames()
+        await rig.begin("And now?", run_id=NEXT_ID)
+        second = await rig.run(NO_SCRIPT, run_id=NEXT_ID)
+
+    said = "".join(str(dict(frame)["delta"]) for frame in frames if frame["type"] == "text-delta")
+    assert (first[-1].status, second[-1].status) == ("completed", "completed")
+    assert said == "Let me look that up. Paris 21°C 🌤, Lyon 19°C."
+    assert asked == [PARIS, {"city": "Lyon", "unit": "", "id": 0}]

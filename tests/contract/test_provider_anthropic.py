@@ -135,7 +135,7 @@ async def test_a_message_is_complete_before_its_body_ends(upstream: Upstream, pr
 async def test_a_tool_loop_sends_back_what_came_and_marks_what_is_cached(
     upstream: Upstream, provider: AnthropicProvider
 ) -> None:
-    """M4 REQ-G7, REQ-H7: verbatim blocks, three breakpoints, no sampling; the history itself is not touched."""
+    """M4 REQ-G7, REQ-H7: verbatim blocks, four breakpoints, no sampling; the history itself is not touched."""
     blocks = (wire.thinking("Hm.", signature="c2ln"), wire.text("Look."), wire.tool_use("a", "find", '{"q":1}'))
     upstream.replies.append(Reply([wire.body(wire.spoken(*blocks, reason="tool_use"))]))
     upstream.replies.append(Reply([wire.body(HELLO)]))
@@ -158,7 +158,7 @@ async def test_a_tool_loop_sends_back_what_came_and_marks_what_is_cached(
         "system": [{"type": "text", "text": "Be brief.", **cached}],
         "tools": [{"name": "find", "description": "Find.", "input_schema": {"type": "object"}, **cached}],
         "messages": [
-            user("Find it"),
+            {"role": "user", "content": [{"type": "text", "text": "Find it", **cached}]},
             {
                 "role": "assistant",
                 "content": [

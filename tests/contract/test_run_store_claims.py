@@ -93,7 +93,7 @@ async def test_only_the_newest_grip_writes(world: World) -> None:
     assert await world.store.committed(run_id, 1, 0) is None
 
 
-async def test_claims_without_progress_are_counted_and_bounded(world: World) -> None:
+async def test_deaths_without_progress_are_counted_and_bounded(world: World) -> None:
     """S8, C16."""
     run_id = await world.opened()
     for _ in range(2):
@@ -108,9 +108,9 @@ async def test_claims_without_progress_are_counted_and_bounded(world: World) -> 
     assert await world.store.claim(run_id, world.request(most=4)) == Refused(why=Refusal.EXHAUSTED)
 
     await world.store.append(grip, frames(1, delta=b"progress"))
-    grip = (await world.won(run_id, world.request(lease_ms=0, most=1))).grip
+    grip = (await world.won(run_id, world.request(lease_ms=0, most=2))).grip
     assert isinstance(await world.store.seal(grip, frames(1), b"seal", stop_seen=True), Sealed)
-    assert (await world.won(run_id, world.request(most=1))).sealed == b"seal"
+    assert (await world.won(run_id, world.request(most=2))).sealed == b"seal"
 
 
 async def test_a_claim_that_was_released_was_no_death(world: World) -> None:
@@ -143,7 +143,7 @@ async def test_release_commits_the_result_and_frees_the_run(world: World) -> Non
         next=2,
         stop=False,
         lease_ms=0,
-        claims=0,
+        deaths=0,
         order=Order(1, 2, 1),
     )
     assert await world.store.renew(grip, 1000) == Refusal.FENCED  # a renewal that was under way

@@ -7,7 +7,7 @@ from protocol.log import Entry, Page
 from tests.stores import FIRST, World, frames
 
 STOPPED = RunView(
-    state="running", mode="inline", status="", attempt=1, next=0, stop=True, lease_ms=0, claims=1, order=FIRST
+    state="running", mode="inline", status="", attempt=1, next=0, stop=True, lease_ms=0, deaths=0, order=FIRST
 )
 
 
@@ -45,7 +45,7 @@ async def test_a_stop_after_the_seal_changes_nothing(world: World) -> None:
         next=2,
         stop=False,
         lease_ms=0,
-        claims=0,
+        deaths=0,
         order=FIRST,
     )
 

@@ -76,7 +76,7 @@ async def test_a_parked_run_has_no_lease_and_says_what_it_waits_for(world: World
     assert await world.store.park(claimed.grip, WAIT, b"result", Order(1, 2, 3)) is None
 
     parked = view_of(await world.store.view(claimed.grip.run_id))
-    assert (parked.state, parked.lease_ms, parked.claims, parked.until_ms) == ("parked", 0, 0, 7_000)
+    assert (parked.state, parked.lease_ms, parked.deaths, parked.until_ms) == ("parked", 0, 0, 7_000)
     assert (parked.waiting, parked.unread) == (("c1.0", "c1.1"), 0)
     assert await world.store.committed(claimed.grip.run_id, 1, 2) == b"result"
     assert await world.store.append(claimed.grip, frames(0, b"a")) is Refusal.FENCED

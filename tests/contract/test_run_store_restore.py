@@ -55,7 +55,7 @@ async def test_a_restored_run_is_held_like_a_claimed_one(world: World) -> None:
         next=9,
         stop=False,
         lease_ms=lease,
-        claims=0,
+        deaths=0,
         order=Order(2, 3, 1),
     )
     assert isinstance(busy, Refused)

@@ -122,9 +122,9 @@ async def test_any_sequence_keeps_the_laws(world: World, steps: list[Step]) -> N
     newest = Grip(run_id, model.attempt, model.owner)
     assert await world.store.load(newest) == model.load(newest)
     assert view is not None
-    counters = (view.attempt, view.next, view.stop, view.claims, view.order.key, view.status, view.lease_ms > 0)
+    counters = (view.attempt, view.next, view.stop, view.deaths, view.order.key, view.status, view.lease_ms > 0)
     frames = model.frames
-    assert counters == (model.attempt, len(frames), model.stop, model.claims, model.order, model.status, model.lease)
+    assert counters == (model.attempt, len(frames), model.stop, model.deaths, model.order, model.status, model.lease)
     for start in range(len(frames) + 1):
         page = await world.page(run_id, start)
         before = page.entries[0].end - page.entries[0].count if page.entries else start

@@ -22,7 +22,7 @@ SERVERS: Final = ("valkey", "valkey-line", "valkey-tail", "valkey-empty", "tempo
 GUARDED: Final = ("supervised", "late", "database")
 # These take long: a run of which nothing is left has ended after 45 s, a supervised worker starts from scratch.
 SELDOM: Final = {"valkey-tail": 3, "valkey-empty": 4, "late": 16, "supervised": 2}
-TURNS: Final = ("text", "tools", "steps", "stop")
+TURNS: Final = ("text", "tools", "steps", "stop", "fallback")
 IN_API: Final = ("open.before", "open.after")
 TOGETHER: Final = 16  # turns under one kill, each at a place of its own
 FEW: Final = {"valkey-tail": 4}  # each boundary of another turn brings to the disk what the others have said

@@ -3,6 +3,7 @@
 Each model call says something that no other call says, so that text of two attempts can never be taken for one another.
 """
 
+import asyncio
 import secrets
 from asyncio import Event
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,7 +15,7 @@ from typing import Final
 from app.compose import Core, core
 from app.observe import nobody
 from app.settings import Settings
-from assistants.definition import Assistant
+from assistants.definition import Assistant, Limits
 from assistants.outbox import Note, Outbox
 from checkpoints.outbox import Outbox as KeptAnswers
 from checkpoints.port import Grip, Order, RunStore
@@ -22,7 +23,7 @@ from protocol.errors import ErrorKind
 from protocol.json import JsonObject
 from protocol.turn import SliceResult, TurnRequest
 from providers.choose import SCRIPTED
-from providers.script import Script, TextEvent
+from providers.script import Script, ScriptEvent, TextEvent
 from providers.scripted import ScriptedProvider
 from runner.parts import Chosen, Parts, always_there
 from runner.port import Job, TurnRunner
@@ -36,6 +37,8 @@ SCRIPTS: Final = Path(__file__).parent / "turns"
 OUTBOX: Final = "outside.jsonl"
 NEXT: Final = "next"  # the short turn that follows to see whether the conversation is free
 SALT: Final = "{salt}"
+FALLBACKS: Final = {"fallback": "other"}  # who goes on where the model of a turn fails for good
+TRIES: Final = 2  # of a model that has a fallback; the others fail at once
 
 
 def names() -> list[str]:
@@ -61,8 +64,11 @@ class PointedCore(Core):
         return _PointedRunner(replace(parts, choose=self._salted), self.points)
 
     def _salted(self, assistant: Assistant, _: TurnRequest) -> Chosen:
-        script = self.scripts[assistant.model.removeprefix(SCRIPTED)]
-        return Chosen(ScriptedProvider(_salted(script, secrets.token_hex(4))), assistant.model)
+        first, *others = (
+            Chosen(ScriptedProvider(_salted(self.scripts[name.removeprefix(SCRIPTED)], secrets.token_hex(4))), name)
+            for name in (assistant.model, *(assistant.fallbacks or ()))
+        )
+        return replace(first, fallbacks=tuple(others))
 
 
 class _PointedRunner:
@@ -79,7 +85,11 @@ class _PointedRunner:
         return await self._of(run_id).fail(run_id, order, kind)
 
     def _of(self, run_id: str) -> Runner:
-        return Runner(replace(self._parts, fault=self._points.of(run_id)))
+        async def pause(seconds: float) -> None:
+            await self._points.passes(run_id, "again.waiting")
+            await asyncio.sleep(seconds)
+
+        return Runner(replace(self._parts, fault=self._points.of(run_id), pause=pause))
 
 
 def composition(folder: Path, bug: str) -> Callable[[Settings], AbstractAsyncContextManager[Core]]:
@@ -99,7 +109,16 @@ def composition(folder: Path, bug: str) -> Callable[[Settings], AbstractAsyncCon
 
 
 def _assistant(name: str, tools: tuple[Tool, ...]) -> Assistant:
-    return Assistant(name=name, title=name, instructions="Play.", model=f"{SCRIPTED}{name}", tools=tools)
+    other = FALLBACKS.get(name)
+    return Assistant(
+        name=name,
+        title=name,
+        instructions="Play.",
+        model=f"{SCRIPTED}{name}",
+        fallbacks=(f"{SCRIPTED}{other}",) if other else (),
+        limits=Limits(tries=TRIES if other else 1),
+        tools=tools,
+    )
 
 
 def _tools(points: Points, outside: Outbox) -> tuple[Tool, ...]:
@@ -125,13 +144,17 @@ def _tools(points: Points, outside: Outbox) -> tuple[Tool, ...]:
 
 
 def _salted(script: Script, salt: str) -> Script:
-    calls = []
-    for number, call in enumerate(script.calls):
-        events = tuple(
-            event.model_copy(update={"text": event.text.replace(SALT, f"{salt}.{number}")})
-            if isinstance(event, TextEvent)
-            else event
-            for event in call.events
+    calls = tuple(
+        call.model_copy(
+            update={
+                "events": tuple(_said_once(event, f"{salt}.{number}") for event in call.events),
+                "again": tuple(_said_once(event, f"{salt}.{number}.again") for event in call.again),
+            }
         )
-        calls.append(call.model_copy(update={"events": events}))
-    return script.model_copy(update={"calls": tuple(calls)})
+        for number, call in enumerate(script.calls)
+    )
+    return script.model_copy(update={"calls": calls})
+
+
+def _said_once(event: ScriptEvent, salt: str) -> ScriptEvent:
+    return event.model_copy(update={"text": event.text.replace(SALT, salt)}) if isinstance(event, TextEvent) else event

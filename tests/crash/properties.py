@@ -11,11 +11,14 @@ from frames.sse import decode
 from protocol.checkpoint import Message
 from protocol.frames import Frame
 from protocol.turn import ENDED
+from providers.choose import SCRIPTED
 from resp.keys import Keys
-from tests.crash.composition import NEXT, OUTBOX
+from tests.crash.composition import FALLBACKS, NEXT, OUTBOX
 from tests.crash.turn import Turn
 
-ENDS: Final = {"text": "completed", "tools": "completed", "steps": "failed", "stop": "completed", "long": "completed"}
+ENDS: Final = {
+    "text": "completed", "tools": "completed", "steps": "failed", "stop": "completed", "long": "completed", "fallback": "completed",
+}  # fmt: skip
 
 
 async def violations(turn: Turn) -> list[str]:
@@ -34,6 +37,7 @@ async def violations(turn: Turn) -> list[str]:
         *await _one_log(turn),
         *_transcript(turn, stored),
         *_rows(turn, messages),
+        *_who_answered(turn, stored),
         *await _effects(turn, stored),
         *await _next_message(turn),
     ]
@@ -89,6 +93,13 @@ def _rows(turn: Turn, messages: Sequence[dict[str, Any]]) -> list[str]:
     plain = turn.run_id.replace("-", "")
     ids = [message["id"] for message in messages]
     return [] if ids == [f"usr_{plain}", f"msg_{plain}"] else [f"rows: {ids}"]
+
+
+def _who_answered(turn: Turn, stored: dict[str, Any]) -> list[str]:
+    """The fallback finishes what it began, and says so: nobody goes back to the model that failed."""
+    name = FALLBACKS.get(turn.case.turn, turn.case.turn)
+    model = stored.get("model")
+    return [] if model == f"{SCRIPTED}{name}" else [f"P2: {model} is said to have answered"]
 
 
 async def _effects(turn: Turn, stored: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from tests.crash.table import table
 
 pytestmark = pytest.mark.timeout(900)
 
-PART = 40
+PART = 24
 
 
 async def test_a_small_part_of_the_suite_finds_nothing() -> None:

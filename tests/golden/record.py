@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from protocol.frames import Frame
-from tests.golden import test_turns, test_waiting
+from tests.golden import test_failing, test_turns, test_waiting
 from tests.golden.test_turns import written
 
 
@@ -23,6 +23,10 @@ async def main() -> None:
         target = test_waiting.TURNS / f"{name}.frames.jsonl"
         if not target.exists():
             record(target, await test_waiting.frames_of(name))
+    for name in test_failing.NAMES:
+        target = test_failing.TURNS / f"{name}.frames.jsonl"
+        if not target.exists():
+            record(target, await test_failing.frames_of(name))
 
 
 if __name__ == "__main__":

@@ -53,22 +53,31 @@ class Claims(list[Grip]):
         self.told.set()
 
 
-async def suspect(owner: str = "alone") -> MemoryRunStore:
-    """A store with a run whose executor died."""
+async def deadly(deaths: int) -> MemoryRunStore:
+    """A store with a run that so many executors died of, without a step forward."""
     store = MemoryRunStore(StillClock())
     await store.open("run", b"{}")
-    claimed = await store.claim("run", ClaimRequest(order=Order(1, 1, 2), owner=owner, mode="workflow"))
-    assert isinstance(claimed, Claimed)
-    await store.renew(claimed.grip, 0)
+    for attempt in range(deaths):
+        order, owner = Order(1, 1, attempt + 1), "alone" if attempt else "first"
+        claimed = await store.claim("run", ClaimRequest(order=order, owner=owner, mode="workflow"))
+        assert isinstance(claimed, Claimed)
+        await store.renew(claimed.grip, 0)
     return store
+
+
+async def suspect() -> MemoryRunStore:
+    return await deadly(2)
 
 
 def quarantine(store: MemoryRunStore, program: str, *words: str, claims: Claims | None = None) -> Quarantine:
     return Quarantine(Here(), store, Claims() if claims is None else claims, (sys.executable, "-c", program, *words))
 
 
-async def test_only_a_run_whose_executor_died_runs_alone() -> None:
-    """C16"""
+async def test_only_a_run_that_two_died_of_runs_alone() -> None:
+    """C16: a deploy that goes wrong kills many a worker, and none of its turns starts a process for it."""
+    once = quarantine(await deadly(1), SAY, THERE.model_dump_json())
+    assert [await once.run(JOB, asyncio.Event()), await once.fail("run", JOB.order, "gone")] == [HERE, HERE]
+
     store = await suspect()
     alone = quarantine(store, SAY, THERE.model_dump_json())
 
@@ -84,17 +93,14 @@ async def test_only_a_run_whose_executor_died_runs_alone() -> None:
 async def test_a_death_alone_frees_the_run_at_once_and_is_another_attempt() -> None:
     """C16"""
     store, claims = await suspect(), Claims()
-    again = await store.claim("run", ClaimRequest(order=Order(1, 1, 3), owner="alone", mode="workflow"))
-    assert isinstance(again, Claimed)
-    await store.renew(again.grip, 0)
 
     with pytest.raises(TurnkeepError) as failed:
         await quarantine(store, CLAIM_AND_DIE, claims=claims).run(JOB, asyncio.Event())
 
     view = await store.view("run")
     assert view is not None
-    assert (failed.value.kind, failed.value.retryable, list(claims)) == ("interrupted", True, [again.grip])
-    assert (view.lease_ms, view.claims) == (0, 1)
+    assert (failed.value.kind, failed.value.retryable, list(claims)) == ("interrupted", True, [Grip("run", 2, "alone")])
+    assert (view.lease_ms, view.deaths) == (0, 1)
 
 
 async def test_what_failed_there_fails_here() -> None:

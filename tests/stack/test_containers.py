@@ -142,6 +142,7 @@ def register_namespace(temporal: TemporalServer) -> None:
         )
 
 
+@pytest.mark.long
 def test_a_deployment_serves_turns_through_its_front(deployment: Deployment, tmp_path: Path) -> None:
     """REQ-Y12 with the real API behind the real nginx; the smoke turn is sliced over the real Temporal (REQ-Y9)."""
     migrated = deployment.run("migrate")

@@ -26,7 +26,7 @@ async def cancel(world: Watched) -> None:
     await world.temporal.get_workflow_handle("run").cancel()
 
 
-@pytest.mark.parametrize("way", [stop, cancel])
+@pytest.mark.parametrize("way", [stop, pytest.param(cancel, marks=pytest.mark.long)])
 async def test_a_stop_does_not_wait_for_a_heartbeat(
     tmp_path: Path, valkey: Server, way: Callable[[Watched], Awaitable[None]]
 ) -> None:

@@ -82,6 +82,7 @@ async def flipped(stack: Stack, word: str) -> float:
     return time.monotonic() - begun
 
 
+@pytest.mark.long
 async def test_turns_that_run_finish_where_they_are_while_the_switch_is_flipped_and_flipped_back(
     scripted: Stack, client: httpx2.AsyncClient
 ) -> None:

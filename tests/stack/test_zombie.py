@@ -20,6 +20,7 @@ pytestmark = pytest.mark.timeout(120)
 COMMAND = (sys.executable, "-m", "app", "worker")
 
 
+@pytest.mark.long
 async def test_a_worker_that_comes_back_writes_nothing_and_leaves_its_model_call(
     tmp_path: Path, valkey: Server
 ) -> None:

@@ -23,13 +23,13 @@ def fed(events: list[Event]) -> tuple[list[ModelEvent], Stopped | None]:
 def test_every_block_is_streamed_and_kept_as_it_was_sent() -> None:
     """M4: redacted and unknown blocks too, and nothing that was not sent."""
     redacted: Event = {"type": "redacted_thinking", "data": "b3BhcXVl"}
-    strange: Event = {"type": "server_note", "note": {"depth": [1, None]}, "caller": None}
+    strange: Event = {"type": "server_note", "note": {"depth": [1, None]}, "said": "a", "caller": None}
     shown, stopped = fed(
         spoken(
             thinking("Two ", "steps.", signature="c2ln"),
             block(redacted),
             text("Let me ", "look."),
-            block(strange, {"type": "note_delta", "note": "?"}),
+            block(strange, {"type": "note_delta", "said": "b", "more": 1}, {"type": "note_delta", "more": 2}),
             tool_use("toolu_1", "find", "", '{"q": "é', '"}'),
             tool_use("toolu_2", "find"),
             reason="tool_use",
@@ -55,7 +55,7 @@ def test_every_block_is_streamed_and_kept_as_it_was_sent() -> None:
             {"type": "thinking", "thinking": "Two steps.", "signature": "c2ln"},
             {"type": "redacted_thinking", "data": "b3BhcXVl"},
             {"type": "text", "text": "Let me look."},
-            {"type": "server_note", "note": {"depth": [1, None]}},
+            {"type": "server_note", "note": {"depth": [1, None]}, "said": "ab", "more": 2},
             {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {"q": "é"}},
             {"type": "tool_use", "id": "toolu_2", "name": "find", "input": {}},
         ),

@@ -23,6 +23,15 @@ def test_a_claude_model_needs_a_key_and_falls_closed_to_the_stub() -> None:
     assert KEYED.choose("") == (STUB, "stub-chat-v1")
 
 
+def test_the_word_before_a_colon_says_where_a_model_is_asked() -> None:
+    """REQ-G2: the same model elsewhere; where nothing is set up the stub answers, as without a key."""
+    elsewhere = StubProvider()
+    providers = Providers(stub=STUB, others={"bedrock": elsewhere})
+    assert providers.choose("bedrock:anthropic.claude-opus-4-8") == (elsewhere, "anthropic.claude-opus-4-8")
+    assert providers.choose("gateway:claude-opus-4-8") == (STUB, "stub-chat-v1")
+    assert providers.choose("bedrock:") == (STUB, "stub-chat-v1")
+
+
 def test_the_demo_and_scripts_are_chosen_by_name() -> None:
     assert KEYLESS.choose("demo") == (DEMO, "demo")
     assert Providers(stub=STUB).choose("demo") == (STUB, "stub-chat-v1")

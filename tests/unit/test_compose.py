@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.compose import core
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 
 SCRIPT = (
     '{"v": 1, "name": "own", "input": "Hello?"}\n{"events": [{"type": "text", "text": "Hello."}, {"type": "stop"}]}\n'

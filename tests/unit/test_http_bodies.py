@@ -10,6 +10,7 @@ from api.bodies import parse_object, read_body
 from api.chat_body import ChatBody, parse_chat
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
+from records.values import Revision
 
 RUN = "0b7c9f6e-4c1e-4c39-8a25-6f6a0a6c2f11"
 
@@ -71,18 +72,26 @@ async def test_reading_stops_at_the_limit() -> None:
         (
             {"id": "a1", "trigger": "submit-message",
              "messages": [{"role": "assistant", "parts": []}, {"role": "user", "parts": [{"type": "text", "text": "hi"}]}]},
-            chat("hi", conversation_id="a1"),
+            chat("hi", conversation_id="a1", by_sdk=True),
         ),
         (
             {"messages": [{"role": "user", "parts": [{"type": "file", "url": "data:,"}, {"type": "text", "text": "a"},
                                                      {"type": "text", "text": "b"}]}]},
-            chat("a\nb", files=({"type": "file", "url": "data:,"},)),
+            chat("a\nb", files=({"type": "file", "url": "data:,"},), by_sdk=True),
         ),
-        ({"id": "a1", "message": {"parts": [{"type": "text", "text": "hi"}]}}, chat("hi", conversation_id="a1")),
-        ({"messages": [{"role": "user", "content": "hi"}]}, chat("hi")),
         ({"message": "hi", "files": [{"url": "/api/files/x"}]}, chat("hi", files=({"url": "/api/files/x"},))),
         ({"message": "hi", "on_busy": "interrupt"}, chat("hi", interrupts=True)),
         ({"message": "hi", "on_busy": "refuse"}, chat("hi")),
+        ({"id": "a1", "message": {"parts": [{"type": "text", "text": "hi"}]}}, chat("hi", conversation_id="a1", by_sdk=True)),
+        (
+            {"id": "a1", "message": {"id": "u1", "parts": [{"type": "text", "text": "hi"}]}, "messageId": "u1", "expected_head": "m1"},
+            chat("hi", conversation_id="a1", by_sdk=True, message_id="u1", revision=Revision(kind="edit", message_id="u1"), expected_head="m1"),
+        ),
+        (
+            {"messages": [{"id": "not an id", "content": "hi"}], "trigger": "regenerate-message", "messageId": 7},
+            chat("hi", by_sdk=True, revision=Revision(kind="regenerate")),
+        ),
+        ({"messages": [{"role": "user", "content": "hi"}]}, chat("hi", by_sdk=True)),
         (
             {"message": "hi", "context": {"history": [{"role": "user", "content": "before"}], "passages": ["x"]}},
             chat("hi", history=({"role": "user", "content": "before"},)),
@@ -143,7 +152,7 @@ def test_a_message_has_at_most_four_thousand_code_points() -> None:
 
 def test_an_idempotency_key_that_is_a_uuid_is_the_run_id() -> None:
     assert parsed({"message": "hi"}, RUN).run_id == RUN
-    assert parsed({"message": "hi"}, "order-17").run_id is None
+    assert parsed({"message": "hi"}, "order-17") == chat("hi", request_key="order-17")
     assert parsed({"message": "hi", "run_id": RUN}, RUN.replace("0", "1")).run_id == RUN
 
 

@@ -93,9 +93,9 @@ def test_unknown_choices_are_refused(query: str) -> None:
     parsed = parse_query(query.encode())
 
     with pytest.raises(TurnkeepError):
-        (parse_sdk(parsed), parse_wire(parsed), wants_stream(parsed, headers()))
+        (parse_sdk(parsed, headers()), parse_wire(parsed), wants_stream(parsed, headers()))
 
 
 def test_choices_left_out_have_defaults() -> None:
-    assert (parse_sdk({}), parse_wire({})) == (None, "events")
-    assert (parse_sdk({"sdk": "5"}), parse_wire({"wire": "data"})) == (5, "data")
+    assert (parse_sdk({}, headers()), parse_wire({})) == (None, "events")
+    assert (parse_sdk({"sdk": "5"}, headers()), parse_wire({"wire": "data"})) == (5, "data")

@@ -16,10 +16,10 @@ DURABLE = RunView(
     next=5,
     stop=False,
     lease_ms=0,
-    claims=1,
+    deaths=1,
     order=Order(1, 1, 1),
 )
-FRESH = replace(DURABLE, state="open", mode="", attempt=0, next=0, claims=0, order=Order(0, 0, 0))
+FRESH = replace(DURABLE, state="open", mode="", attempt=0, next=0, deaths=0, order=Order(0, 0, 0))
 INLINE = replace(DURABLE, mode="inline")
 LEAVE, ADOPT, HERE, EXPIRE = Verdict
 

@@ -70,7 +70,7 @@ async def test_a_tool_in_flight_lets_go_before_the_lease_does_and_its_outcome_is
 
         view = await store.view(RUN_ID)
         assert view is not None
-        assert (outside.effects, view.lease_ms, view.claims) == (["called", "let go", "released"], 0, 0)
+        assert (outside.effects, view.lease_ms, view.deaths) == (["called", "let go", "released"], 0, 0)
         await rig.run(SCRIPT, first=2)
         assert outside.effects == ["called", "let go", "released"]
         frames = [dict(frame) for frame in await rig.frames()]

@@ -30,14 +30,22 @@ def test_a_turns_way_is_counted() -> None:
     observer.handed_over("r", "budget")
     observer.claimed(Grip("r", 2, "owner"), "workflow")
     observer.ended("r", "completed", "")
+    observer.model_failed("r", "rate_limited")
     observer.trouble("r", "the records do not answer")
 
     assert lines(
-        metrics, "turnkeep_claims", "turnkeep_hand", "turnkeep_turns_ended", "turnkeep_frames", "turnkeep_trouble"
+        metrics,
+        "turnkeep_claims",
+        "turnkeep_hand",
+        "turnkeep_turns_ended",
+        "turnkeep_frames",
+        "turnkeep_model",
+        "turnkeep_trouble",
     ) == [
         'turnkeep_claims_total{transport="workflow"} 2.0',
         'turnkeep_turns_ended_total{kind="",status="completed"} 1.0',
         'turnkeep_hand_overs_total{reason="budget"} 1.0',
+        'turnkeep_model_failures_total{kind="rate_limited"} 1.0',
         "turnkeep_trouble_total 1.0",
         "turnkeep_frames_appended_total 3.0",
     ]

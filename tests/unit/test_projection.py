@@ -32,7 +32,7 @@ RUN: list[Frame] = [
     {"type": "finish", "finishReason": "stop"},
 ]
 LOG = b"".join(sse.encode(index, frame) for index, frame in enumerate(RUN))
-RESET = {"type": "data-reset", "data": {}, "transient": True}
+RESET = {"type": "data-reset", "data": {}}
 
 # What the strict schema of SDK 5 lets through: any key more, and the turn is dead.
 KEYS_OF_SDK_5 = {

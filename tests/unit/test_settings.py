@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import RefusedSettings, Settings
+from app.settings import Settings
+from app.settings_reading import RefusedSettings
 from app.settings_table import describe, effective, table
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"

@@ -64,4 +64,4 @@ async def test_a_step_longer_than_a_slice_is_done_once_and_the_slice_ends_after_
         2,
     )
     assert view is not None
-    assert (view.attempt, view.claims) == (3, 0)
+    assert (view.attempt, view.deaths) == (3, 0)

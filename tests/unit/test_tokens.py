@@ -14,6 +14,7 @@ from frames.tokens import (
     HandleClaims,
     Handles,
     KeyRing,
+    OwnerTags,
     ResumeClaims,
     ResumeTokens,
     Right,
@@ -103,7 +104,7 @@ def test_no_other_spelling_of_the_same_bytes_opens(owner: str) -> None:
     assert [refusal(HANDLES.open, other) for other in others] == [UNKNOWN] * len(others)
 
 
-def signed(purpose: str, payload: bytes, version: str = "v1") -> str:
+def signed(purpose: str, payload: bytes, version: str = "v2") -> str:
     """A text with a good signature over any payload."""
     salt = f"turnkeep.{purpose}.{version}"
     body = base64.urlsafe_b64encode(payload).rstrip(b"=")
@@ -145,7 +146,7 @@ def test_a_text_of_another_purpose_or_version_does_not_open() -> None:
     """FR46"""
     payload = HANDLE.model_dump_json().encode()
     assert HANDLES.open(signed("handle", payload)) == HANDLE
-    texts = [signed("resume", payload), signed("session", payload), signed("handle", payload, "v2")]
+    texts = [signed("resume", payload), signed("session", payload), signed("handle", payload, "v3")]
     assert [refusal(HANDLES.open, text) for text in texts] == [UNKNOWN] * 3
     assert refusal(TOKENS.open, HANDLES.mint(HANDLE), 0) == INVALID
 
@@ -201,3 +202,27 @@ def test_a_session_opens_to_its_random_bits(random: bytes) -> None:
 def test_a_session_needs_128_bits() -> None:
     with pytest.raises(ValueError, match="id"):
         SESSIONS.mint(b"short")
+
+
+@given(first=st.tuples(OWNERS | st.just(""), OWNERS), second=st.tuples(OWNERS | st.just(""), OWNERS))
+def test_a_tag_is_one_owners_and_says_nothing_of_it(first: tuple[str, str], second: tuple[str, str]) -> None:
+    """FR46, LAW-P5: an address with a handle in it may be logged."""
+    tags = OwnerTags(RING)
+    assert tags.matches(tags.of(*first), *second) == (first == second)
+    assert len(tags.of(*first)) == 22
+
+
+def test_a_tag_of_an_old_secret_is_still_its_owners() -> None:
+    before, both, after = OwnerTags(KeyRing.of(OLD)), OwnerTags(KeyRing.of(f"{NEW},{OLD}")), OwnerTags(KeyRing.of(NEW))
+    tag = before.of("", "alice")
+    assert (both.matches(tag, "", "alice"), both.matches(tag, "", "eve"), after.matches(tag, "", "alice")) == (
+        True, False, False,
+    )  # fmt: skip
+
+
+def test_a_text_of_version_1_opens_with_its_owners_tag() -> None:
+    handle, resume = HANDLE.model_dump_json().encode(), RESUME.model_dump_json().encode()
+    tag = OwnerTags(RING).of("", "alice")
+    assert HANDLES.open(signed("handle", handle, "v1")) == HANDLE.model_copy(update={"owner": tag})  # [T5]
+    assert TOKENS.open(signed("resume", resume, "v1"), 0) == RESUME.model_copy(update={"owner": tag})
+    assert refusal(TOKENS.open, signed("handle", resume, "v1"), 0) == INVALID

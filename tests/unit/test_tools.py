@@ -8,7 +8,7 @@ from pydantic import Field
 
 from protocol.checkpoint import ToolCall, ToolResult
 from protocol.json import Json, JsonObject
-from tools.declare import Call, Tool, tool
+from tools.declare import Artifact, Call, Tool, tool
 from tools.execute import MAX_ERROR_BYTES, execute
 from tools.output import MAX_BYTES
 
@@ -33,6 +33,15 @@ async def report(call: Call, steps: int) -> str:
     for step in range(steps):
         call.progress({"step": step, "id": BIG, "share": float("nan")})
     return f"key {call.key}"
+
+
+@tool(repeat="safe")
+async def show(call: Call, fails: bool) -> str:
+    """Present something."""
+    call.present(Artifact(kind="text", title="\x00", content={"id": BIG, "share": float("nan")}))
+    if fails:
+        raise ValueError("no")
+    return "shown"
 
 
 @tool(repeat="safe", timeout_seconds=0.01)
@@ -63,7 +72,7 @@ async def fail(how: str) -> None:
     raise ERRORS[how]
 
 
-TOOLS: dict[str, Tool] = {each.name: each for each in (echo, add, report, hang, fail)}
+TOOLS: dict[str, Tool] = {each.name: each for each in (echo, add, report, show, hang, fail)}
 
 
 async def run(name: str, *, progress: list[Json] | None = None, error: str = "", **given: Json) -> ToolResult:
@@ -94,6 +103,14 @@ async def test_long_integers_keep_their_digits_on_both_ways() -> None:
     )
 
 
+async def test_what_a_tool_presents_comes_with_its_result_as_a_browser_can_read_it() -> None:
+    """REQ-G5 FR41 FR42"""
+    shown: JsonObject = {"id": "c1.2.0", "kind": "text", "title": "\ufffd", "content": {"id": str(BIG), "share": None}}
+
+    assert (await run("show", fails=False)).artifacts == (shown,)
+    assert (await run("show", fails=True)).artifacts == ()
+
+
 async def test_progress_is_json_that_a_frame_can_hold() -> None:
     """FR42 and REQ-G5"""
     seen: list[Json] = []
@@ -114,7 +131,9 @@ async def test_an_input_that_could_not_be_read_is_told_and_the_tool_not_called()
 
 
 async def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
-    assert await run("sum") == failed("There is no tool called 'sum'. Known tools: add, echo, fail, hang, report.")
+    assert await run("sum") == failed(
+        "There is no tool called 'sum'. Known tools: add, echo, fail, hang, report, show."
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from protocol.turn import ChatTurnInput
 from providers.script import parse_script
 from records.records import Records
 from resp.keys import Keys
+from tests.golden import test_failing
 from tests.golden.test_turns import NAMES, TURNS, expected, written
 from tests.rig import RUN_ID, Rig, StillClock
 from tests.servers import Server
@@ -60,6 +61,22 @@ async def test_a_durable_turn_gives_the_golden_frames(
     lines = await play(client, run_id, name, store, slice_ms)
 
     assert as_golden(lines, run_id) == expected(name)
+
+
+@pytest.mark.parametrize("name", test_failing.NAMES)
+async def test_a_durable_turn_whose_model_fails_gives_the_golden_frames(
+    client: Client, run_id: str, store: RunStore, name: str
+) -> None:
+    """LAW-P4 C21 REQ-G2 [L10] [L11]"""
+    async with await Records.in_memory() as records:
+        rig = Rig(records=records, store=store)
+        script = test_failing.prepare(rig, name)
+        await rig.begin(script.input, run_id=run_id)
+        async with working(client, run_id, rig, rig.runner(script)):
+            await (await start(client, ChatTurnInput(run_id=run_id, slice_ms=0))).result()
+        lines = written(await rig.frames(run_id))
+
+    assert as_golden(lines, run_id) == test_failing.expected(name)
 
 
 async def test_a_durable_turn_stopped_in_its_text_gives_the_golden_frames(client: Client, run_id: str) -> None:

@@ -87,7 +87,7 @@ async def test_a_dead_workers_turn_goes_on_at_once_and_its_next_attempt_is_not_h
             assert (await handle.result()).status == "completed"
             frames = await rig.frames(run_id)
     assert second is not None
-    assert (second.attempt, second.claims, second.lease_ms > 0) == (2, 1, True)
+    assert (second.attempt, second.deaths, second.lease_ms > 0) == (2, 1, True)
     assert [frame["type"] for frame in frames].count("data-recovering") == 1
     assert (await event_types(handle)).count("ACTIVITY_TASK_STARTED") == 1
     for end in (ours, theirs):

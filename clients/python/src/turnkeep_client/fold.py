@@ -70,8 +70,9 @@ def _fold_tool(parts: Parts, frame: Frame, verb: str) -> Parts:
     changes: dict[str, Any]
     match verb:
         case "input-start":
-            named = {"type": "dynamic-tool", "toolName": frame["toolName"], "toolCallId": call}
-            return [*parts, named | {"state": "input-streaming"}]
+            named = {"type": "dynamic-tool", "toolName": frame["toolName"], "toolCallId": call, "state": "input-streaming"}
+            served = {key: frame[key] for key in ("providerExecuted",) if key in frame}
+            return [*parts, named | served]
         case "input-available":
             changes = {"state": "input-available", "input": frame["input"]}
         case "approval-request":

@@ -6,8 +6,8 @@ A conversation that was deleted before this is erased like any other, and its ro
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0003"
+revision = "0007"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,59 @@
+"""The scripted turns that the clients are driven through, and what to ask for each."""
+
+import json
+from pathlib import Path
+
+from protocol.json import JsonObject
+
+# U+2028 and U+0085 are ends of a line to some clients' readers, the emoji is two halves to others.
+WORDS = "One two \u2028three\u0085 four 你好 🌍👩‍👩‍👧 ha ha ha \n\n data: {} \r\n id: 7 "
+LONG = WORDS * 3
+SOURCES = "sources"  # recorded, see process.py
+GAP_MS = 40  # a turn lives for seconds: a client that was cut comes back while it runs
+
+
+def question(name: str) -> str:
+    """What to ask for the turn of this name."""
+    return f"Play the turn {name}."
+
+
+def write_turns(folder: Path) -> None:
+    """All of them, as files."""
+    turns = {
+        "text": [_call(_text(LONG))],
+        "thinking": [_call(_thinking(WORDS), _text(LONG))],
+        "tools": [
+            _call(_text("Two at once. "), _tool("a", "calculator", expression="2 + 2"), _tool("b", "slow_count", to=3)),
+            _call(_tool("c", "calculator", expression="1 / 0"), _tool("d", "nothing")),
+            _call(_text(LONG)),
+        ],
+        "approval": [
+            _call(_text("May I? "), _tool("a", "ask_before_sending", text="Hello.")),
+            _call(_text(LONG)),
+        ],
+        "silent": [_call(_tool("a", "slow_count", to=1, pause_seconds=5)), _call(_text("Done."))],
+        "error": [_call(_text(LONG), failing=True)],
+        "long": [_call(_text(LONG * 20))],
+        "short": [_call(_text("Short."))],
+    }
+    for name, calls in turns.items():
+        head = {"v": 1, "name": name, "input": question(name)}
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *calls]))
+
+
+def _call(*events: JsonObject, failing: bool = False) -> JsonObject:
+    asks = any(event["type"] == "tool_input" for event in events)
+    stop: JsonObject = {"type": "stop", "reason": "tool_use" if asks else "end_turn"}
+    return {"events": [*events, {"type": "error", "kind": "upstream"} if failing else stop], "gap_ms": GAP_MS}
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text, "words": True}
+
+
+def _thinking(text: str) -> JsonObject:
+    return {"type": "thinking", "text": text, "signature": "c2lnbmVk"}
+
+
+def _tool(call_id: str, name: str, **given: object) -> JsonObject:
+    return {"type": "tool_input", "id": call_id, "name": name, "delta": json.dumps(given)}
