@@ -86,7 +86,7 @@ async def test_what_is_deleted_is_there_for_nobody_any_more(house: House) -> Non
         assert (answer.request.url, answer.status_code, answer.json()) == (answer.request.url, 404, NOT_FOUND)
     assert (await client.get("/api/chat/c1/stream")).status_code == 204
     assert (await client.get("/api/conversations")).json() == {"conversations": []}
-    assert (await client.post("/api/conversations", json={"id": "c1"})).status_code == 409
+    assert (await client.post("/api/conversations", json={"id": "c1"})).json() == NOT_FOUND
     assert await store.view(RUN) is None
     run = await house.parts.records.run(RUN)
     assert run is not None
