@@ -30,6 +30,7 @@ from api.chat import Chat
 from api.conversations import conversation_routes
 from api.door import Door
 from api.errors import error_response
+from api.files import file_routes
 from api.gate import Gate
 from api.inputs import input_routes
 from api.openapi import described
@@ -197,7 +198,8 @@ def _routes(parts: ApiParts, gate: Gate, draining: asyncio.Event) -> FastAPI:
         stream_routes(),
         run_routes(parts, gate),
         input_routes(parts, gate),
-        conversation_routes(parts),
+        conversation_routes(parts, gate),
+        file_routes(parts),
         assistant_routes(parts),
         health_routes(parts, draining),
         internal_routes(parts),

@@ -20,8 +20,8 @@ class Disconnected(Exception):
     """The client went away before its request was read: there is nobody to answer."""
 
 
-async def read_body(receive: Receive, limit: int) -> bytes:
-    """The whole body.
+async def read_body(receive: Receive, limit: int, advice: str = "") -> bytes:
+    """The whole body. `advice` is what to do with more.
 
     Raises:
         TurnkeepError: `too_large`, as soon as more than `limit` bytes arrived.
@@ -34,7 +34,7 @@ async def read_body(receive: Receive, limit: int) -> bytes:
             raise Disconnected
         body += message.get("body", b"")
         if len(body) > limit:
-            raise TurnkeepError("too_large", f"The body may have at most {limit} bytes.")
+            raise TurnkeepError("too_large", f"The body may have at most {limit} bytes.{advice}")
         if not message.get("more_body", False):
             return bytes(body)
 

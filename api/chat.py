@@ -84,7 +84,8 @@ class Chat:
 
     async def _object(self, request: Request) -> JsonObject:
         limits = self._parts.limits
-        return parse_object(await read_body(request.receive, limits.body_bytes), limits.body_depth)
+        body = await read_body(request.receive, limits.body_bytes, " Upload larger files to /api/files first.")
+        return parse_object(body, limits.body_depth)
 
     def _body(self, request: Request, body: JsonObject) -> ChatBody:
         return parse_chat(body, request.headers.get("idempotency-key"), self._parts.limits.message_characters)

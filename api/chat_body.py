@@ -1,6 +1,7 @@
 """The body of a chat request, in every form that clients send.
 
-Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "context"?: {"history"?: […]}}
+Ours                      {"message": "…", "conversation_id"?, "run_id"?, "assistant"?, "on_busy"?: "refuse" | "interrupt",
+                           "files"?: [file part, …], "context"?: {"history"?: […]}}
 AI SDK                    {"id"?, "messages": […, {"id", "role": "user", "parts": […]}], "trigger"?, "messageId"?}
 AI SDK, last message only {"id"?, "message": {"id", "role": "user", "parts": […]}, "trigger"?, "messageId"?}
 
@@ -19,6 +20,7 @@ from assistants.definition import NAME
 from protocol.errors import TurnkeepError
 from protocol.ids import CONVERSATION_ID, RUN_ID
 from protocol.json import Json, JsonObject
+from protocol.turn import files_of
 from records.values import Revision
 
 HISTORY_ENTRIES: Final = 100
@@ -34,8 +36,9 @@ class ChatBody:
     conversation_id: str | None
     run_id: str | None
     assistant: str | None
-    has_attachments: bool
+    files: tuple[JsonObject, ...]  # the parts that attach one, as the client sent them
     history: tuple[JsonObject, ...]
+    interrupts: bool = False  # a run under way is stopped for this one
     by_sdk: bool = False  # in a form of the AI SDK's
     request_key: str | None = None  # the caller's own name for the request
     message_id: str | None = None  # the client's, where it is one that can be kept
@@ -61,8 +64,9 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
         conversation_id=_conversation_id(body, message.by_sdk),
         run_id=run_id,
         assistant=_name(body.get("assistant")),
-        has_attachments=message.has_attachments,
+        files=message.files,
         history=_history(body.get("context")),
+        interrupts=_interrupts(body.get("on_busy")),
         by_sdk=message.by_sdk,
         request_key=None if run_id else _key(idempotency_key),
         message_id=_message_id(message.id),
@@ -74,7 +78,7 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
 @dataclass(frozen=True, slots=True)
 class _UserMessage:
     text: str
-    has_attachments: bool = False
+    files: tuple[JsonObject, ...] = ()
     by_sdk: bool = False
     id: Json = None
 
@@ -82,7 +86,7 @@ class _UserMessage:
 def _user_message(body: JsonObject) -> _UserMessage:
     message = body.get("message")
     if isinstance(message, str):
-        return _UserMessage(message)
+        return _UserMessage(message, _files(body.get("files")))
     if message is None and isinstance(body.get("messages"), list):
         messages = cast("list[Json]", body["messages"])
         message = messages[-1] if messages else None
@@ -99,8 +103,15 @@ def _from_parts(message: JsonObject) -> _UserMessage:
         return _UserMessage(_text(message.get("content")), by_sdk=True, id=message.get("id"))
     objects = [part for part in parts if isinstance(part, dict)]
     text = "\n".join(_text(part.get("text")) for part in objects if part.get("type") == "text")
-    has_attachments = any(part.get("type") == "file" for part in objects)
-    return _UserMessage(text, has_attachments, by_sdk=True, id=message.get("id"))
+    return _UserMessage(text, files_of(objects), by_sdk=True, id=message.get("id"))
+
+
+def _files(value: Json) -> tuple[JsonObject, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise TurnkeepError("invalid", "files is a list of file parts.")
+    return tuple(cast("list[JsonObject]", value))
 
 
 def _text(value: Json) -> str:
@@ -145,6 +156,12 @@ def _revision(body: JsonObject, by_sdk: bool) -> Revision | None:
     if body.get("trigger") == "regenerate-message":
         return Revision(kind="regenerate", message_id=message_id)
     return None if message_id is None else Revision(kind="edit", message_id=message_id)
+
+
+def _interrupts(value: Json) -> bool:
+    if value not in (None, "refuse", "interrupt"):
+        raise TurnkeepError("invalid", "on_busy is refuse or interrupt.")
+    return value == "interrupt"
 
 
 def _name(value: Json) -> str | None:

@@ -108,8 +108,8 @@ class Gate:
         )
 
     async def row(self, run_id: str) -> Run | None:
-        """The run's row; whose it is, is for the caller to compare."""
-        return await self._parts.records.run(run_id) if RUN_ID.fullmatch(run_id) else None
+        """The run's row, unless its conversation was deleted; whose it is, is for the caller to compare."""
+        return await self._parts.records.shown_run(run_id) if RUN_ID.fullmatch(run_id) else None
 
     async def find(self, run_id: str) -> tuple[Place, RunView] | None:
         """Where the run's log is, if anywhere. The memory place first: it answers without a round trip."""

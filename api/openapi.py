@@ -75,6 +75,7 @@ _QUERY: Final[Mapping[str, Shape]] = {
     "state": STATE,
     "owner": NAME,
     "tenant": NAME,
+    "name": string(),
     "after": string(pattern=CURSOR),
     "since": DAY,
     "until": DAY,
@@ -100,10 +101,19 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/api/runs/{run}"): Operation(policy="run", answers={200: "Run"}),
     ("GET", "/api/runs/{run}/outputs/{call}"): Operation(policy="run", answers={200: "Output"}),
     ("POST", "/api/conversations"): Operation(
-        policy="owner", body="NewConversation", answers={200: "Conversation", 201: "Conversation"},
-        errors=("too_large",),
+        policy="owner", body="NewConversation", answers={201: "Conversation"}, errors=("too_large", "conflict")
     ),
-    ("GET", "/api/conversations"): Operation(policy="owner", answers={200: "Conversations"}),
+    ("GET", "/api/conversations"): Operation(
+        policy="owner", query=("limit", "after"), answers={200: "Conversations"}
+    ),
+    ("PATCH", "/api/conversations/{conversation}"): Operation(
+        policy="owner", body="Title", answers={200: "Conversation"}, errors=("too_large",)
+    ),
+    ("DELETE", "/api/conversations/{conversation}"): Operation(policy="owner", answers={200: "Deleted"}),
+    ("POST", "/api/files"): Operation(
+        policy="owner", query=("name",), answers={200: "File", 201: "File"}, errors=("too_large",)
+    ),
+    ("GET", "/api/files/{file}"): Operation(policy="owner", answers={200: "text"}),
     ("GET", "/api/conversations/{conversation}/messages"): Operation(
         policy="owner", query=("limit", "order"), answers={200: "Messages"}
     ),

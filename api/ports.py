@@ -108,6 +108,10 @@ class Limits:
     json_ms: int = 120_000  # how long `?stream=0` waits for the end
     heartbeat_ms: int = 15_000
     probe_ms: int = 1_000
+    interrupt_ms: int = 5_000  # how long a run that is stopped for another one, or deleted, may take to end
+    log_kept_ms: int = 86_400_000  # after a run's end
+    file_bytes: int = 5_000_000
+    files_bytes: int = 200_000_000  # of one owner
     readers: int = 10_000
 
 

@@ -37,6 +37,7 @@ _PARAMETERS: Final = frozenset(
         "after",
         "since",
         "until",
+        "name",
     }
 )
 

@@ -9,7 +9,7 @@ from protocol.errors import TurnkeepError
 from protocol.json import Json, JsonObject
 from records.values import Run
 
-_CURSOR: Final = re.compile(r"([0-9]{1,15})-([0-9A-Za-z_-]{1,64})", re.ASCII)
+_CURSOR: Final = re.compile(r"([0-9]{1,15})-([0-9A-Za-z_-]{1,128})", re.ASCII)
 
 
 def of_row(row: Run) -> JsonObject:

@@ -135,7 +135,19 @@ SHAPES: Final[Mapping[str, Shape]] = {
         additionalProperties=False,
     ),
     "Conversation": _CONVERSATION,
-    "Conversations": record({"conversations": many(_CONVERSATION)}),
+    "Conversations": record({"conversations": many(_CONVERSATION)}, {"next": string()}),
+    "Title": record({"title": string(maxLength=200)}, additionalProperties=False),
+    "Deleted": record({"success": _FLAG}),
+    "File": record(
+        {
+            "type": string(const="file"),
+            "mediaType": string(),
+            "filename": string(),
+            "url": string(),
+            "id": string(),
+            "size": _COUNT,
+        }
+    ),
     "Messages": record(
         {"messages": many(record({"id": string(), "sequence": _COUNT, "role": string(), "parts": many(_ANY)}))}
     ),

@@ -3,6 +3,7 @@
 Only from the beginning: the indices of such a reading are its own and have nothing to do with the log's.
 """
 
+from api.errors import not_found
 from api.gate import gone
 from frames.replay import frames_of
 from frames.sse import encode
@@ -27,9 +28,11 @@ class StoredFrames:
 
 
 async def stored_frames(records: Records, run: Run) -> StoredFrames:
-    """The run's frames out of its stored answer. Raises TurnkeepError: `gone` where none is stored."""
+    """The run's frames out of its stored answer. Raises TurnkeepError: `not_found`; `gone` where none is stored."""
     key = Key(owner=run.owner, conversation_id=run.conversation_id, tenant=run.tenant)
     after = await records.messages(key, Span(limit=1, past=run.sequence))  # the answer's place is the next one
+    if after is None:
+        raise not_found()  # its conversation was deleted
     if not after or after[0].id != run.message_id:
         raise gone(run)
     message = Message(id=run.message_id, parts=after[0].parts)

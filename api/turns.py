@@ -8,18 +8,34 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from uuid import UUID, uuid5
 
+from api.attachments import Attachments, file_id_of
 from api.callers import Caller, session_thread
 from api.chat_body import ChatBody
 from api.errors import not_found
 from api.gate import Gate, Grant
 from api.identity import Principal, Resources
 from api.ports import ApiParts, Place
+from api.stopping import end_run
 from assistants.definition import Assistant
 from frames.projection import Sdk
 from protocol.errors import StoreUnavailable, TurnkeepError
-from protocol.turn import Transport, TurnRequest
+from protocol.turn import Transport, TurnRequest, files_of
 from records.turns import FIRST_SEQUENCE
-from records.values import Begun, Busy, Key, Known, NotFound, Question, Reused, Run, Span, Stale, TooMany, TurnBegin
+from records.values import (
+    Beginning,
+    Begun,
+    Busy,
+    Key,
+    Known,
+    NotFound,
+    Question,
+    Reused,
+    Run,
+    Span,
+    Stale,
+    TooMany,
+    TurnBegin,
+)
 
 _KEYS: Final = UUID("6d8f0a4e-5c1b-5f0e-9b57-2f3c9f1f7a10")  # the space of run ids that stand for a caller's keys
 
@@ -49,20 +65,27 @@ class Turns:
     def __init__(self, parts: ApiParts, gate: Gate) -> None:
         self._parts = parts
         self._gate = gate
+        self._attachments = Attachments(parts)
 
     async def open(self, caller: Caller, body: ChatBody, sdk: Sdk) -> OpenTurn | PastTurn:
         """Begin the turn, or find the run that the same request began before.
 
         Raises:
             TurnkeepError: `rate_limited`; `conflict`, with the active run's handle, while the conversation is answering, and
-                without one for a run id that another message has; `not_found` for a conversation or run id that is not the
-                caller's, and for what the caller may not use; `not_configured`; `unavailable`.
+                without one for a run id that another message has; `not_found` for a conversation, file or run id that is not
+                the caller's, and for what the caller may not use; `invalid` or `too_large` for a file; `not_configured`;
+                `unavailable`.
         """
         principal, assistant = caller.require(), self._assistant(body.assistant)
         self._parts.model_of(assistant)  # nothing is written for a turn that nobody could answer (REQ-A13)
         left = await self._may_ask(principal, Resources(assistant=assistant.name, conversation_id=body.conversation_id))
-        request = self._request(principal, body, assistant).model_copy(update={"quota_left": left})
-        beginning = await self._parts.records.begin(self._begin(request, body, assistant))
+        found = {
+            "files": await self._attachments.take((principal.tenant, principal.owner), body.files),
+            "conversation_id": body.conversation_id or await self._thread(principal),
+            "quota_left": left,
+        }
+        request = self._request(principal, body, assistant).model_copy(update=found)
+        beginning = await self._beginning(request, body, assistant)
         grant = self._gate.grant(principal, request.run_id, sdk)
         match beginning:
             case Begun(sequence, question):
@@ -97,12 +120,18 @@ class Turns:
             raise TurnkeepError("invalid", "There is no such assistant.")
         return assistant
 
+    async def _thread(self, principal: Principal) -> str:
+        """The conversation of a session that names none; another one where that was deleted."""
+        stem = session_thread(principal.owner)
+        deleted = await self._parts.records.deleted_threads(principal.tenant, principal.owner, stem)
+        return f"{stem}-{deleted + 1}" if deleted else stem
+
     def _request(self, principal: Principal, body: ChatBody, assistant: Assistant) -> TurnRequest:
         run_id = body.run_id or _named(principal, body.request_key) or self._parts.new_id()
         plain = run_id.replace("-", "")
         return TurnRequest(
             run_id=run_id,
-            conversation_id=body.conversation_id or session_thread(principal.owner),
+            conversation_id="",
             message_id=f"msg_{plain}",
             user_message_id=body.message_id or f"usr_{plain}",
             owner=principal.owner,
@@ -110,10 +139,18 @@ class Turns:
             tier=principal.tier,
             assistant=assistant.name,
             text=body.text,
-            has_attachments=body.has_attachments,
+            has_attachments=bool(body.files),
             sequence=0,
             created_ms=self._parts.clock.now_ms(),
         )
+
+    async def _beginning(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> Beginning:
+        begin = self._begin(request, body, assistant)
+        beginning = await self._parts.records.begin(begin)
+        if isinstance(beginning, Busy) and body.interrupts:
+            await end_run(self._parts, self._gate, beginning.run_id)
+            beginning = await self._parts.records.begin(begin)
+        return beginning
 
     def _begin(self, request: TurnRequest, body: ChatBody, assistant: Assistant) -> TurnBegin:
         return TurnBegin(
@@ -122,7 +159,8 @@ class Turns:
             assistant=request.assistant,
             user_message_id=request.user_message_id,
             message_id=request.message_id,
-            parts=({"type": "text", "text": request.text},),
+            parts=(*request.files, {"type": "text", "text": request.text}),
+            files=tuple(map(file_id_of, request.files)),
             now_ms=request.created_ms,
             create_if_missing=assistant.create_if_missing or body.conversation_id is None,
             most_active=self._parts.quota.active,
@@ -163,6 +201,8 @@ class Turns:
         return self._parts.memory
 
     async def _again(self, grant: Grant, request: TurnRequest, run: Run) -> OpenTurn | PastTurn:
+        if await self._gate.row(run.run_id) is None:
+            raise not_found()  # it was in a conversation that is deleted
         if run.status == "accepted" and not run.memory:
             # Nobody took it yet: perhaps a process died between row and dispatch. Both calls are harmless to repeat. Never on
             # the memory place: the first request may have opened it in the store.
@@ -190,7 +230,9 @@ class Turns:
 def _asking(request: TurnRequest, question: Question) -> TurnRequest:
     """The request with a question as it was stored."""
     text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
-    return request.model_copy(update={"user_message_id": question.id, "text": text})
+    files = files_of(question.parts)
+    found = {"user_message_id": question.id, "text": text, "files": files, "has_attachments": bool(files)}
+    return request.model_copy(update=found)
 
 
 def _named(principal: Principal, key: str | None) -> str | None:

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "spend": "print what was spent, and what is left of today's budget",
     "keys": "make, list and revoke API keys",
     "assistants": "print who answers here, and with which tools",
+    "erase": "erase what was deleted, or all that one owner has",
     "migrate": "bring the database's tables up to this build",
     "settings": "print the settings in force",
     "smoke": "run one scripted turn on a deployment",

@@ -68,13 +68,23 @@ async def application(core: Core, may_use: MayUse = everything) -> AsyncIterator
                 quota=quota(core.settings),
                 rates=Rates(RedisWindows(core.client, core.keys)),
                 default_sdk=cast("Sdk", core.settings.sdk),  # within its bounds
-                limits=Limits(prestream_ms=core.settings.prestream_ms, heartbeat_ms=core.settings.comment_ms),
+                limits=_limits(core.settings),
                 operations=_operations(core, workflows, Smoke(core, workflows, primary.hub)),
             )
             yield build(parts), dispatcher
     finally:
         await primary.hub.close()
         await memory.hub.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        prestream_ms=settings.prestream_ms,
+        heartbeat_ms=settings.comment_ms,
+        log_kept_ms=settings.retention_seconds * 1_000,
+        file_bytes=settings.file_bytes,
+        files_bytes=settings.files_bytes,
+    )
 
 
 def _workflows(settings: Settings) -> Workflows:

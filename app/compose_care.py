@@ -29,6 +29,8 @@ def care_parts(core: Core, workflows: Workflows) -> CareParts:
         lease_ms=settings.lease_ms,
         slice_ms=settings.slice_ms,
         heartbeat_ms=settings.heartbeat_ms,
+        erase_after_ms=settings.erase_after_seconds * 1_000,
+        kept_ms=settings.retention_seconds * 1_000,
         run_ms=run_ms,
         on_lost=ended_without_executor(core.metrics, core.alerts),
         on_late=core.metrics.late,

@@ -85,6 +85,13 @@ class Settings(ReadSettings):
     retention_seconds: int = number(
         "TURNKEEP_RETENTION_SECONDS", 86_400, "life of a run's log after its end", (60, 2_592_000)
     )
+    erase_after_seconds: int = number(
+        "TURNKEEP_ERASE_AFTER_SECONDS", 86_400, "a deleted conversation is erased after this", (0, 31_536_000)
+    )
+    file_bytes: int = number("TURNKEEP_FILE_BYTES", 5_000_000, "of one attached file", (1_000, 10_000_000))
+    files_bytes: int = number(
+        "TURNKEEP_FILES_BYTES", 200_000_000, "of all files that one owner may have", (1_000, 1_000_000_000_000)
+    )
     database_url: str = text(
         "TURNKEEP_DATABASE_URL", "sqlite:///.turnkeep/turnkeep.sqlite3", "conversations, messages and runs",
         r"^(sqlite|postgresql)(\+\w+)?://\S+$"

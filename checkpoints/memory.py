@@ -116,7 +116,7 @@ class MemoryRunStore:
             return run
         if run.seal is not None:
             return Refusal.CLOSED
-        refused = self._misfit(run, append, self._budget.room(0))
+        refused = run.misfit(append, self._budget.room(0))
         if refused is not None:
             return refused
         self._write(grip, run, append)
@@ -134,7 +134,7 @@ class MemoryRunStore:
             first = Refusal.STOP_FIRST if run.stop and not stop_seen else None
             if first is None and inputs_seen is not None and run.inbox.count > inputs_seen:
                 first = Refusal.INPUT_FIRST
-            refused = first or self._misfit(run, append, self._budget.log_bytes)
+            refused = first or run.misfit(append, self._budget.log_bytes)
             if refused is not None:
                 return refused
             self._write(grip, run, append)
@@ -222,6 +222,9 @@ class MemoryRunStore:
     async def unwatch_stop(self, run_id: str) -> None:
         self._watchers.pop(run_id, None)
 
+    async def erase(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+
     async def view(self, run_id: str) -> RunView | None:
         run = self._run(run_id)
         return None if run is None else self._view(run)
@@ -261,12 +264,6 @@ class MemoryRunStore:
             return Refusal.FENCED
         return run
 
-    @staticmethod
-    def _misfit(run: MemoryRun, append: Append, limit: int) -> Appended | Refusal | None:
-        if append.start != run.next:
-            return run.appended()
-        return Refusal.FULL if append.count and run.size + len(append.payload) > limit else None
-
     def _lease(self, run: MemoryRun) -> int:
         return max(0, run.lease_until - self._clock.monotonic_ms())
 
@@ -275,7 +272,7 @@ class MemoryRunStore:
 
     def _write(self, grip: Grip, run: MemoryRun, append: Append) -> None:
         boundary = (append.start + append.count, grip.attempt)
-        if append.delta is not None and not self._repeats(run, append, boundary):
+        if append.delta is not None and not run.repeats(append, boundary):
             run.deltas.append(append.delta)
             run.delta_at = boundary
             run.deaths = 0
@@ -285,11 +282,6 @@ class MemoryRunStore:
             run.size += len(append.payload)
             run.entries.append(Entry(run.next, append.count, append.payload))
             self._push(Pushed(grip.run_id, run.next, append.count, append.payload))
-
-    @staticmethod
-    def _repeats(run: MemoryRun, append: Append, boundary: tuple[int, int]) -> bool:
-        # Without frames the index does not tell a repeat after a lost reply from a new write: the bytes do.
-        return append.count == 0 and run.delta_at == boundary and bool(run.deltas) and run.deltas[-1] == append.delta
 
     def _push(self, pushed: Pushed) -> None:
         if listener := self._listeners.get(pushed.run_id):

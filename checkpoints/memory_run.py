@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from checkpoints.budget import MAX_INPUT_BYTES, MAX_INPUTS, Budget
-from checkpoints.port import Appended, Claimed, ClaimRequest, Grip, Order, Refusal, Remains, RunView
+from checkpoints.port import Append, Appended, Claimed, ClaimRequest, Grip, Order, Refusal, Remains, RunView
 from checkpoints.waiting import Parking
 from protocol.log import Entry, Page
 
@@ -93,6 +93,16 @@ class MemoryRun:
 
     def appended(self) -> Appended:
         return Appended(self.next, self.stop)
+
+    def misfit(self, append: Append, limit: int) -> Appended | Refusal | None:
+        """Why this cannot be appended to a log of so many bytes."""
+        if append.start != self.next:
+            return self.appended()
+        return Refusal.FULL if append.count and self.size + len(append.payload) > limit else None
+
+    def repeats(self, append: Append, boundary: tuple[int, int]) -> bool:
+        """Whether its delta is here. Without frames the index does not tell that after a lost reply: the bytes do."""
+        return append.count == 0 and self.delta_at == boundary and bool(self.deltas) and self.deltas[-1] == append.delta
 
     def page(self, start: int, max_bytes: int) -> Page:
         """The frames from an index on."""

@@ -1,7 +1,7 @@
 """The durable state of a run: its log, claim, checkpoint, ledger, seal and stop flag, as one port with numbered laws.
 
 One room holds them because one write must carry them together: frames, checkpoint delta and ledger transition of a boundary
-become visible at once or not at all (C2). `tests/contract/test_run_store.py` runs every law over every implementation.
+become visible at once or not at all (C2). `tests/contract/test_run_store*.py` runs every law over every implementation.
 
 A run is `open` → `running` ⇄ `parked` → `sealed` → `ended`. Positions are frame indices, dense from 0. Times are milliseconds.
 
@@ -41,14 +41,14 @@ Laws
      is the caller. Else it answers FENCED, after the seal CLOSED, and writes nothing. Readers before its first entry find
      that the log begins there; a stop once recorded stays recorded (C5). Inputs that the executor has read are put back, and
      the next one has the position it expects; one that it has not read, and that the store lost, is gone.
- S20 `put_input` keeps an input once: the same id again changes nothing and answers as the first time. Inputs are bounded in
-     number and bytes (FULL) and refused after the seal (CLOSED). `inputs` gives them in the order they came, from any
-     position, again and again: how many were taken in is for the executor's checkpoint to say (C12).
+ S20 `put_input` keeps an input once: the same id again changes nothing and answers as the first time. They are bounded (FULL)
+     and refused after the seal (CLOSED). `inputs` gives them in order, from any position: the checkpoint counts (C12).
  S21 `park` gives up the lease and stores the slice's result, in one write, only where nothing lies in the inbox that was not
-     taken in and no stop is recorded; else it answers what lies there and changes nothing. Parked, a run has no lease, is
-     claimed like any other, and is parked no more from the next claim on. Parking counts as progress (S8).
+     taken in and no stop is recorded; else it answers what lies there and changes nothing. A parked run has no lease, and is
+     parked no more from the next claim on. Parking counts as progress (S8).
  S22 A sealer that says how many inputs it has seen is answered INPUT_FIRST, and nothing is sealed, where more lie there.
  S23 `ledger` and `sealed` show what was written, to anyone and without a grip; nothing for a run that is missing.
+ S24 `erase` takes everything that the store has of a run, whoever holds it, durably: it is missing from then on (S1).
 """
 
 from collections.abc import Callable
@@ -139,11 +139,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What an executor goes on from. `index` is the position of the newest delta's boundary (0 with no delta)."""
+    """What an executor goes on from."""
 
     request: bytes
     deltas: tuple[bytes, ...]
-    index: int
+    index: int  # of the newest delta's boundary, 0 with no delta
     ledger: dict[str, bytes]
 
 
@@ -286,6 +286,7 @@ class RunStore(Protocol):
 
     async def unwatch_stop(self, run_id: str) -> None: ...
 
+    async def erase(self, run_id: str) -> None: ...
     async def view(self, run_id: str) -> RunView | None: ...
 
     async def read(self, run_id: str, start: int, max_bytes: int) -> Page | None: ...

@@ -52,6 +52,7 @@ _STOP = load_script(_HERE / "stop.lua", flags="allow-oom")
 _PUT_INPUT = load_script(_HERE / "put_input.lua")
 _INPUTS = load_script(_HERE / "inputs.lua")
 _PARK = load_script(_HERE / "park.lua", flags="allow-oom")
+_ERASE = load_script(_HERE / "erase.lua", flags="allow-oom")
 
 _NO_LIMIT = 1 << 53  # bytes; the largest integer Lua counts exactly
 
@@ -111,15 +112,8 @@ class RedisRunStore:
 
     async def restore(self, grip: Grip, claim: ClaimRequest, remains: Remains) -> Claimed | Refusal:
         names, run_id = self._keys, grip.run_id
-        keys = (
-            names.meta(run_id),
-            names.log(run_id),
-            names.request(run_id),
-            names.deltas(run_id),
-            names.ledger(run_id),
-            names.seal(run_id),
-            names.inbox(run_id),
-        )
+        wanted = (names.meta, names.log, names.request, names.deltas, names.ledger, names.seal, names.inbox)
+        keys = tuple(name(run_id) for name in wanted)
         executor = (grip.owner, grip.attempt, claim.mode, claim.lease_ms, *claim.order.key)
         reserved = remains.next + RESERVE_AHEAD
         place = (reserved, int(remains.stop), remains.next, remains.request, remains.index, remains.base or "")
@@ -260,6 +254,11 @@ class RedisRunStore:
 
     async def unwatch_stop(self, run_id: str) -> None:
         await self._push.unsubscribe(self._keys.stopped(run_id))
+
+    async def erase(self, run_id: str) -> None:
+        _, confirmed = await self._disk.write(_ERASE, self._keys.of_run(run_id), lambda _: ())
+        if not confirmed:
+            raise StoreUnavailable("The run store's disk does not keep up.")
 
     async def view(self, run_id: str) -> RunView | None:
         commands = (("HMGET", self._keys.meta(run_id), *VIEWED), ("TIME",))

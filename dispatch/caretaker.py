@@ -1,4 +1,4 @@
-"""What a process does for runs that are not its own: finds orphans and takes them up, brings late answers to the records.
+"""What a process does for runs that are not its own: takes up orphans, brings late answers to the records, erases the deleted.
 
 API processes do it, and workers: whichever is left. An orphan goes on from its checkpoint under the next generation, as a
 workflow where the switch allows, else in the process that found it (C8, C22).
@@ -13,6 +13,7 @@ from typing import Final, NoReturn, Self
 from checkpoints.outbox import Outbox
 from checkpoints.port import Order, RunStore, RunView
 from dispatch.decide import decide
+from dispatch.erasure import ERASE_SECONDS, Erasure
 from dispatch.inline import InlineTurns
 from dispatch.judge import Verdict
 from dispatch.loops import every
@@ -48,6 +49,8 @@ class CareParts:
     lease_ms: int = 2_000
     slice_ms: int = 180_000
     heartbeat_ms: int = 5_000
+    erase_after_ms: int = 86_400_000
+    kept_ms: int = 86_400_000  # a log, after its run's end
     run_ms: Callable[[str], int] = field(default=lambda _: LONGEST_RUN_MS)
     on_lost: Callable[[str], None] = field(default=lambda _: None)
     on_late: Callable[[int], None] = field(default=lambda _: None)
@@ -61,6 +64,9 @@ class Caretaker:
         self._starter = starter
         self._inline = inline
         self._late = OutboxReplay(parts.outbox, parts.records, parts.clock)
+        self._erasure = Erasure(
+            parts.records, parts.store, parts.clock, after_ms=parts.erase_after_ms, kept_ms=parts.kept_ms
+        )
         self._work: set[asyncio.Task[None]] = set()  # each of them bounded
         self._loops: list[asyncio.Task[NoReturn]] = []
         self._sweeper = Sweeper(
@@ -92,6 +98,7 @@ class Caretaker:
             every(PROBE_SECONDS, self._starter.probe, "probing Temporal"),
             every(SWEEP_SECONDS, self.sweep, "sweeping"),
             every(REPLAY_SECONDS, self.replay, "bringing late answers to the records"),
+            every(ERASE_SECONDS, self._erasure.round, "erasing what was deleted"),
         )
         self._loops = [asyncio.create_task(loop) for loop in loops]
         return self

@@ -5,22 +5,28 @@ from dataclasses import dataclass, replace
 
 from engine.prompt import without_thoughts
 from engine.repair import call_ids, repaired
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 NO_TEXT = "(no text)"  # providers refuse empty text, and an answer needs its question
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One stored message. `provider` holds the turn's messages as they went to the model, where that is known."""
+    """One stored message. `provider` holds the turn's messages as they went to the model, where that is known.
+
+    `files` are the parts that attach one. They stand before the text in history, and stay references there.
+    """
 
     role: str
     text: str
     provider: tuple[JsonObject, ...] = ()
+    files: tuple[JsonObject, ...] = ()
 
 
-def reconstruct(said: Sequence[Said], question: str, *, turns: int | None) -> tuple[JsonObject, ...]:
-    """The messages for a new question. `turns` is how many past turns are sent, None all, 0 none.
+def reconstruct(
+    said: Sequence[Said], question: str, *, turns: int | None, files: tuple[JsonObject, ...] = ()
+) -> tuple[JsonObject, ...]:
+    """The messages for a new question and the files it attaches. `turns` is how many past turns are sent, None all, 0 none.
 
     A turn begins with a user's message; one that was never answered stays, joined with the next, because providers want the
     roles to alternate (REQ-I15). Past a window thoughts are left out: they are signed for all that stood before them.
@@ -28,13 +34,13 @@ def reconstruct(said: Sequence[Said], question: str, *, turns: int | None) -> tu
     messages: list[JsonObject] = []
     for one in _window(said, turns):
         if one.role == "user":
-            _say(messages, one.text)
+            _say(messages, one.text, one.files)
         elif one.provider:
             for message in one.provider if turns is None else without_thoughts(one.provider):
                 _add(messages, message)
         elif one.text.strip():
             messages.append({"role": "assistant", "content": [_text(one.text)]})
-    _say(messages, question)
+    _say(messages, question, files)
     return tuple(messages)
 
 
@@ -58,8 +64,9 @@ def _window(said: Sequence[Said], turns: int | None) -> Sequence[Said]:
     return said[starts[-turns] if len(starts) >= turns else starts[0] :]
 
 
-def _say(messages: list[JsonObject], text: str) -> None:
-    _add(messages, {"role": "user", "content": [_text(text)]})
+def _say(messages: list[JsonObject], text: str, files: tuple[JsonObject, ...]) -> None:
+    content: list[Json] = [*files, _text(text)]
+    _add(messages, {"role": "user", "content": content})
 
 
 def _add(messages: list[JsonObject], message: JsonObject) -> None:

@@ -3,6 +3,7 @@
 Readers of these are older and newer builds at once, so unknown fields are ignored and new ones have defaults.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -36,10 +37,16 @@ class TurnRequest(Stored):
     assistant: str
     text: str
     has_attachments: bool = False
+    files: tuple[JsonObject, ...] = ()  # the parts of the message that attach one; never the bytes
     sequence: int  # of the user's message in its conversation; the answer takes the next one
     created_ms: int
     script: str = ""  # a scripted turn's name, for the smoke run and the demo
     stateless_history: tuple[JsonObject, ...] = ()
+
+
+def files_of(parts: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """The parts of a user's message that attach a file: `{"type": "file", "mediaType", "filename", "url"}`."""
+    return tuple(part for part in parts if part.get("type") == "file")
 
 
 class TurnInput(Stored):

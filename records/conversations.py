@@ -1,6 +1,6 @@
 """Conversations and their messages as their owner sees them. Nobody else's, and nothing deleted, is ever found."""
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, tuple_, update
 
 from protocol.model import Usage
 from records.schema import conversations, messages
@@ -10,7 +10,8 @@ from records.values import Conversation, Key, Place, Span, StoredMessage
 COLUMNS = [conversations.c[name] for name in Conversation.__dataclass_fields__]
 
 
-def _owned(key: Key) -> tuple[ColumnElement[bool], ...]:
+def owned(key: Key) -> tuple[ColumnElement[bool], ...]:
+    """What finds the conversation for this owner alone, unless it was deleted."""
     return (
         conversations.c.tenant == key.tenant,
         conversations.c.id == key.conversation_id,
@@ -28,18 +29,24 @@ def create(connection: Connection, key: Key, title: str, now_ms: int) -> None:
 
 def find(connection: Connection, key: Key) -> Conversation | None:
     """The conversation, if it is there for this owner."""
-    row = connection.execute(select(*COLUMNS).where(*_owned(key))).mappings().one_or_none()
+    row = connection.execute(select(*COLUMNS).where(*owned(key))).mappings().one_or_none()
     return None if row is None else Conversation(**row)
 
 
-def of_owner(connection: Connection, tenant: str, owner: str, limit: int) -> tuple[Conversation, ...]:
-    """The owner's conversations, the one changed last first."""
-    query = (
-        select(*COLUMNS)
-        .where(conversations.c.tenant == tenant, conversations.c.owner == owner, conversations.c.deleted_ms.is_(None))
-        .order_by(conversations.c.updated_ms.desc(), conversations.c.id)
-        .limit(limit)
-    )
+def rename(connection: Connection, key: Key, title: str) -> bool:
+    """Give the conversation a title. False where it is not there for this owner."""
+    return connection.execute(update(conversations).where(*owned(key)).values(title=title)).rowcount == 1
+
+
+def of_owner(
+    connection: Connection, tenant: str, owner: str, limit: int, past: tuple[int, str] | None = None
+) -> tuple[Conversation, ...]:
+    """The owner's conversations, the one changed last first, from the one after `past` (its last change and its id) on."""
+    mine = (conversations.c.tenant == tenant, conversations.c.owner == owner, conversations.c.deleted_ms.is_(None))
+    query = select(*COLUMNS).where(*mine)
+    if past is not None:
+        query = query.where(tuple_(conversations.c.updated_ms, conversations.c.id) < past)
+    query = query.order_by(conversations.c.updated_ms.desc(), conversations.c.id.desc()).limit(limit)
     return tuple(Conversation(**row) for row in connection.execute(query).mappings())
 
 
@@ -76,8 +83,12 @@ def messages_of(connection: Connection, key: Key, span: Span) -> tuple[StoredMes
 
 def entitle(connection: Connection, tenant: str, conversation_id: str, title: str) -> None:
     """Give the conversation a title, unless it has one."""
-    untitled = (conversations.c.tenant == tenant, conversations.c.id == conversation_id, conversations.c.title == "")
-    connection.execute(update(conversations).where(*untitled).values(title=title))
+    place = (conversations.c.tenant == tenant, conversations.c.id == conversation_id)
+    untitled = (
+        conversations.c.title == "",
+        conversations.c.deleted_ms.is_(None),
+    )  # what was deleted gets no words (C5)
+    connection.execute(update(conversations).where(*place, *untitled).values(title=title))
 
 
 def suggest(connection: Connection, place: Place, prompts: tuple[str, ...]) -> None:

@@ -13,24 +13,23 @@ from sqlalchemy.exc import IntegrityError
 from protocol.errors import TurnkeepError
 from protocol.json import Json, JsonObject
 from protocol.turn import Transport
-from records import conversations, history, keys, migrate, outputs, runs, settle, spend, turns
+from records import conversations, erasure, history, keys, migrate, outputs, runs, settle, spend, turns
 from records.database import Database
+from records.files import Files
+from records.spend_values import Admission, Charge, Reservation, SpendTotal
 from records.values import (
-    Admission,
     ApiKey,
     Beginning,
-    Charge,
     Conversation,
+    Deleted,
     HistoryMessage,
     KeptOutput,
     Key,
     Place,
-    Reservation,
     Run,
     RunFilter,
     Settlement,
     Span,
-    SpendTotal,
     StoredMessage,
     TurnBegin,
 )
@@ -46,6 +45,7 @@ class Records:
 
     def __init__(self, url: str, *, timeout_ms: int = 5_000) -> None:
         self._database = Database(url, timeout_ms)
+        self.files = Files(self._database)
 
     @classmethod
     async def in_memory(cls) -> Self:
@@ -94,6 +94,10 @@ class Records:
     async def run(self, run_id: str) -> Run | None:
         """The run's row. Whose it is, is for the caller to compare."""
         return await self._database.read(lambda connection: runs.find(connection, run_id))
+
+    async def shown_run(self, run_id: str) -> Run | None:
+        """As `run`, but for those who may look at its conversation: None where that was deleted (LAW-P5)."""
+        return await self._database.read(lambda connection: runs.shown(connection, run_id))
 
     async def active_run(self, key: Key) -> Run | None:
         """The run that has the conversation's active place."""
@@ -151,9 +155,52 @@ class Records:
     async def conversation(self, key: Key) -> Conversation | None:
         return await self._database.read(lambda connection: conversations.find(connection, key))
 
-    async def conversations(self, tenant: str, owner: str, limit: int = 100) -> tuple[Conversation, ...]:
-        """The owner's conversations, the one changed last first."""
-        return await self._database.read(lambda connection: conversations.of_owner(connection, tenant, owner, limit))
+    async def conversations(
+        self, tenant: str, owner: str, limit: int = 100, past: tuple[int, str] | None = None
+    ) -> tuple[Conversation, ...]:
+        """The owner's conversations, the one changed last first. `past` is `updated_ms` and id of the last one of the page before."""
+        return await self._database.read(
+            lambda connection: conversations.of_owner(connection, tenant, owner, limit, past)
+        )
+
+    async def rename(self, key: Key, title: str) -> bool:
+        """Give a conversation a title. False where there is none for this owner."""
+        return await self._database.write(lambda connection: conversations.rename(connection, key, title))
+
+    async def delete(self, key: Key, now_ms: int) -> Deleted | None:
+        """Delete a conversation and its files: nobody finds it any more, and nothing is added to it (FR34).
+
+        None where there is none for this owner. Its run is to be stopped and its logs to be erased by the caller; whoever
+        dies before that is followed by who asks `deleted`.
+        """
+        return await self._database.write(lambda connection: erasure.remove(connection, key, now_ms))
+
+    async def delete_all(self, tenant: str, owner: str, now_ms: int, limit: int) -> tuple[Deleted, ...]:
+        """Delete some of an owner's conversations; none is left where this gives none."""
+        return await self._database.write(
+            lambda connection: erasure.remove_all(connection, tenant, owner, now_ms, limit)
+        )
+
+    async def deleted(self, until_ms: int, limit: int) -> tuple[Deleted, ...]:
+        """Conversations that were deleted until then and are not erased, or are not forgotten yet; longest ago first."""
+        return await self._database.read(lambda connection: erasure.due(connection, until_ms, limit))
+
+    async def deleted_threads(self, tenant: str, owner: str, stem: str) -> int:
+        """How often the conversation of a session was deleted: the next one needs another id."""
+        return await self._database.read(lambda connection: erasure.threads(connection, tenant, owner, stem))
+
+    async def runs_with_logs(self, key: Key, ended_since_ms: int) -> tuple[str, ...]:
+        """The runs of a conversation, deleted or not, that have not ended or did so since."""
+        return await self._database.read(lambda connection: erasure.with_logs(connection, key, ended_since_ms))
+
+    async def forgotten(self, key: Key, now_ms: int) -> None:
+        """Note that no run of a deleted conversation goes on, and that no store has a log of one."""
+        await self._database.write(lambda connection: erasure.forgotten(connection, key, now_ms))
+
+    async def erase(self, key: Key, now_ms: int) -> None:
+        """Erase a deleted conversation: its row stays, so that its id is not used again (C5). May be broken off and repeated."""
+        while not await self._database.write(lambda connection: erasure.erase_some(connection, key, now_ms)):
+            pass
 
     async def messages(self, key: Key, span: Span) -> tuple[StoredMessage, ...] | None:
         """The conversation's messages by sequence. None where there is no such conversation for this owner."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import ColumnElement, Connection, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, select, tuple_, update
 
 from protocol.turn import Transport
 from records.schema import conversations, runs
@@ -12,6 +12,15 @@ from records.values import Key, Run, RunFilter
 def find(connection: Connection, run_id: str) -> Run | None:
     """The run of this id, whoever owns it."""
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).mappings().one_or_none()
+    return None if row is None else Run(**row)
+
+
+def shown(connection: Connection, run_id: str) -> Run | None:
+    """The run of this id, whoever owns it, unless its conversation was deleted."""
+    of_conversation = (conversations.c.tenant == runs.c.tenant, conversations.c.id == runs.c.conversation_id)
+    query = select(runs).join(conversations, and_(*of_conversation))
+    query = query.where(runs.c.run_id == run_id, conversations.c.deleted_ms.is_(None))
+    row = connection.execute(query).mappings().one_or_none()
     return None if row is None else Run(**row)
 
 

@@ -1,10 +1,23 @@
 """The tables as queries see them. `migrations/` creates them; a test compares the two.
 
-Times are milliseconds since the epoch. Messages and outputs go with their conversation; a run row holds no content and stays: it is
-the proof that a run id was used (C5). Money is in millionths of a US dollar, and its rows stay, too.
+Times are milliseconds since the epoch. Messages and outputs go with their conversation, whose row stays without its title once it
+is erased, so that its id is never used again; a run row holds no content and stays, too: it is the proof that a run id was
+used (C5). Money is in millionths of a US dollar, and its rows stay, too.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKeyConstraint, Index, Integer, MetaData, Table, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    text,
+)
 
 from records.text import Document, Identifier, Label
 
@@ -22,7 +35,15 @@ conversations = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     Column("deleted_ms", BigInteger),
+    Column("forgotten_ms", BigInteger),  # since when no run of the deleted conversation goes on and no log is kept
+    Column("erased_ms", BigInteger),
     Index("conversations_of_owner", "tenant", "owner", "updated_ms"),
+    Index(
+        "conversations_to_erase",
+        "deleted_ms",
+        sqlite_where=text("deleted_ms IS NOT NULL AND erased_ms IS NULL"),
+        postgresql_where=text("deleted_ms IS NOT NULL AND erased_ms IS NULL"),
+    ),
 )
 
 messages = Table(
@@ -129,6 +150,37 @@ spend_days = Table(
     Column("pipeline", Identifier, primary_key=True),
     Column("day", Integer, primary_key=True, autoincrement=False),
     Column("micro_usd", BigInteger, nullable=False),
+)
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", Identifier, primary_key=True),
+    Column("tenant", Identifier, nullable=False),
+    Column("owner", Identifier, nullable=False),
+    Column("media_type", Identifier, nullable=False),
+    Column("name", Label, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),  # when it was last uploaded
+    Index("files_of_owner", "tenant", "owner"),
+    Index("files_by_age", "touched_ms"),
+)
+
+# Apart from what is known of a file, so that no query reads megabytes by the way.
+file_content = Table(
+    "file_content",
+    metadata,
+    Column("file_id", Identifier, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+
+file_uses = Table(
+    "file_uses",
+    metadata,
+    Column("tenant", Identifier, primary_key=True),
+    Column("conversation_id", Identifier, primary_key=True),
+    Column("file_id", Identifier, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Index("file_uses_of_file", "file_id"),
 )
 
 api_keys = Table(

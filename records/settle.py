@@ -31,7 +31,7 @@ def settle(connection: Connection, run_id: str, settlement: Settlement) -> bool:
 
 
 def _leave_place(connection: Connection, run: Run, settlement: Settlement, cost: int) -> None:
-    # A conversation that was erased and made anew under its old id is another one: this run has no place in it.
+    # Whoever has the place now keeps it; in a conversation that was deleted meanwhile no answer is kept (C5, FR34).
     held = (
         conversations.c.tenant == run.tenant,
         conversations.c.id == run.conversation_id,

@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from protocol.model import Usage
 from records.schema import runs, spend, spend_days
-from records.values import Admission, CallKey, Charge, Reservation, SpendTotal
+from records.spend_values import Admission, CallKey, Charge, Reservation, SpendTotal
 
 # Both databases know ON CONFLICT, each under its own name.
 _INSERT: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {

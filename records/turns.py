@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
 
-from records import repeats, runs
+from records import files, repeats, runs
 from records.repeats import Asked
 from records.schema import conversations, messages
 from records.schema import runs as run_rows
@@ -28,6 +28,8 @@ def begin(connection: Connection, turn: TurnBegin) -> Beginning:
         return refusal
     if turn.most_active and _active(connection, turn) >= turn.most_active:
         return TooMany()
+    if not files.use(connection, key, turn.files):
+        return NotFound()
     earlier = repeats.replaced(connection, turn)
     if isinstance(earlier, Stale):
         return earlier

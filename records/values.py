@@ -53,6 +53,7 @@ class TurnBegin:
     parts: tuple[JsonObject, ...]
     now_ms: int
     create_if_missing: bool = False
+    files: tuple[str, ...] = ()  # ids of those that the parts attach
     most_active: int = 0  # runs of the owner that may be under way, this one included; 0: any number
     by_key: bool = False  # `run_id` stands for a key of the owner's: under it another request is refused
     by_client: bool = False  # `user_message_id` is the client's: the same message again is the same run
@@ -127,7 +128,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No such conversation, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
+    """No such conversation or file, or not the caller's, or deleted; or the run id is somebody else's. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,16 @@ class Conversation:
     active_run_id: str | None
     created_ms: int
     updated_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """A conversation that was deleted, and when. `forgotten`: no run of it goes on, and no log of one is kept."""
+
+    key: Key
+    active_run_id: str | None
+    deleted_ms: int
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,59 +236,6 @@ class Span:
     limit: int = 200
     order: Literal["asc", "desc"] = "asc"
     past: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallKey:
-    """One model call: the executor's attempt asks the model of a step once, or more often where it tries again."""
-
-    run_id: str
-    step: int
-    attempt: int
-    number: int  # grows with each call of the attempt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """What a model call may cost at most. Only calls of the same pipeline share a budget (REQ-Q4)."""
-
-    key: CallKey
-    model: str
-    usage: Usage
-    micro_usd: int
-    now_ms: int
-    pipeline: str = "chat"
-
-    @property
-    def day(self) -> int:
-        """The day it counts for, also where it is settled on the next one: days since the epoch, in UTC."""
-        return self.now_ms // DAY_MS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    """What became of a reserved call. Released: it never happened, or is not billed."""
-
-    usage: Usage = field(default_factory=Usage)
-    micro_usd: int = 0
-    estimated: bool = False  # the provider did not say
-    released: bool = False
-
-
-Admission = Literal["reserved", "over_budget", "ended"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpendTotal:
-    """What the calls of one model in one pipeline come to, open reservations included. Released calls are not counted."""
-
-    pipeline: str
-    model: str
-    calls: int
-    open: int
-    estimated: int
-    micro_usd: int
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,11 @@ class Keys:
         """Hash: "<position>" → an input, and "id:<id>" → its position."""
         return f"{self.prefix}{{{run_id}}}:inbox"
 
+    def of_run(self, run_id: str) -> tuple[str, ...]:
+        """All that hold something of a run; its answer in the outbox is not among them."""
+        names = (self.meta, self.request, self.log, self.deltas, self.ledger, self.seal, self.inbox)
+        return tuple(name(run_id) for name in names)
+
     def live(self, run_id: str) -> str:
         """Channel: every append."""
         return f"{self.prefix}{{{run_id}}}:live"

@@ -22,6 +22,7 @@ from protocol.turn import SliceResult, TurnRequest
 from runner import mailbox, outputs, settlement
 from runner.afterwards import Afterwards
 from runner.asking import Asking
+from runner.attachments import Attachments
 from runner.collect import observed
 from runner.hold import Hold
 from runner.inbox import Inbox
@@ -53,7 +54,7 @@ class Drive:
         self._brief = brief
         self._hold = brief.hold
         self._work = Work()
-        self._meter = Meter(parts, brief.hold)
+        self._meter = Meter(parts, brief.hold, Attachments(parts.records.files, brief.request))
         self._before = before
         self._checkpoint_bytes = sum(map(len, brief.loaded.deltas))
         self._begun_ms = parts.clock.monotonic_ms()

@@ -7,7 +7,7 @@ from engine.context import Cut, trimmed
 from engine.history import Said, mended, reconstruct
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
-from protocol.turn import TurnRequest
+from protocol.turn import TurnRequest, files_of
 from records.values import HistoryMessage
 from runner.hold import Hold
 from runner.parts import Parts
@@ -22,7 +22,9 @@ async def history_of(parts: Parts, hold: Hold, request: TurnRequest, assistant: 
     await _write_back(parts, request, stored, said)
     # What a client says was said counts only where we know nothing; the route hands it on for first messages alone.
     known = said or [_claimed(entry) for entry in request.stateless_history]
-    return trimmed(reconstruct(known, request.text, turns=limits.history_turns), limits.history_tokens)
+    return trimmed(
+        reconstruct(known, request.text, turns=limits.history_turns, files=request.files), limits.history_tokens
+    )
 
 
 async def _stored(parts: Parts, hold: Hold, request: TurnRequest, turns: int | None) -> tuple[HistoryMessage, ...]:
@@ -58,7 +60,7 @@ async def _write_back(
 
 def _said(message: HistoryMessage) -> Said:
     text = "".join(str(part["text"]) for part in message.parts if part["type"] == "text")
-    return Said(message.role, text, message.provider)
+    return Said(message.role, text, message.provider, files_of(message.parts))
 
 
 def _claimed(entry: JsonObject) -> Said:

@@ -13,7 +13,7 @@ Rules
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cached_property
 from itertools import count
 
@@ -31,11 +31,20 @@ from protocol.model import (
 )
 from providers.port import Provider
 from providers.prices import Price
-from records.values import CallKey, Charge, Reservation
+from records.spend_values import CallKey, Charge, Reservation
+from runner.attachments import weigh
 from runner.hold import Hold
 from runner.parts import Parts
 
 TOKEN_BYTES = 2  # of UTF-8: no text we know has more tokens; English has about half as many
+
+
+Attach = Callable[[ModelRequest], Awaitable[ModelRequest]]
+
+
+async def without_files(request: ModelRequest) -> ModelRequest:
+    """A turn that has no files to put into its requests."""
+    return request
 
 
 class OverBudget(Exception):
@@ -45,14 +54,16 @@ class OverBudget(Exception):
 class Meter:
     """The model calls of one executor."""
 
-    def __init__(self, parts: Parts, hold: Hold) -> None:
+    def __init__(self, parts: Parts, hold: Hold, attach: Attach = without_files) -> None:
         self._parts = parts
         self._hold = hold
+        self._attach = attach
         self._numbers = count(1)
         self._writing: set[asyncio.Task[None]] = set()
 
     async def stream(self, provider: Provider, request: ModelRequest, step: int) -> AsyncIterator[ModelEvent]:
         """The events of one model call. Raises ProviderError, or OverBudget."""
+        request = await self._attach(request)
         price = self._parts.price(request)
         tally = _Tally(request, price or _nothing)
         reservation = None if price is None else self._reservation(request.model, step, tally)
@@ -130,8 +141,9 @@ class _Tally:
     def asked(self) -> int:
         """The tokens of the request, at most. Only calls that cost something look: it takes as long as sending it."""
         request = self._request
-        asked = [request.system, [tool.model_dump() for tool in request.tools], request.messages]
-        return _tokens(len(json.dumps(asked, ensure_ascii=False).encode("utf-8", "surrogatepass")))
+        messages, tokens = weigh(request.messages)
+        asked = [request.system, [tool.model_dump() for tool in request.tools], messages]
+        return tokens + _tokens(len(json.dumps(asked, ensure_ascii=False).encode("utf-8", "surrogatepass")))
 
     @property
     def most(self) -> Usage:

@@ -10,7 +10,8 @@ from protocol.errors import ProviderError
 from protocol.model import Metered, ModelRequest, ProviderEvent, Stopped, TextDelta, Usage
 from providers.prices import Rates
 from records.records import Records
-from records.values import Key, Span, SpendTotal, StoredMessage
+from records.spend_values import SpendTotal
+from records.values import Key, Span, StoredMessage
 from runner.observe import Silent
 from tests.rig import NOW_MS
 

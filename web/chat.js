@@ -40,7 +40,7 @@ export class Chat {
   async open() {
     const { id, run } = this.#conversation;
     const turns = (this.#conversation.turns ??= await storedTurns(id));
-    if (run !== null && turns.at(-1)?.end !== null) turns.push(freshTurn(run.text)); // its question is not stored yet
+    if (run !== null && turns.at(-1)?.end !== null) turns.push(freshTurn(run.text, run.files)); // its question is not stored yet
     const unanswered = turns.filter((turn) => turn.end === null && (run === null || turn !== turns.at(-1)));
     for (const turn of unanswered) turn.end = { outcome: "lost" };
     for (const turn of turns) this.#show(turn);
@@ -48,14 +48,14 @@ export class Chat {
     this.page.changed();
   }
 
-  ask(text) {
+  ask(text, files = []) {
     if (this.isRunning) return;
-    const turn = freshTurn(text);
+    const turn = freshTurn(text, files);
     this.#conversation.turns.push(turn);
     this.#show(turn);
     this.page.scroll.toEnd();
     const { id: conversationId, assistant } = this.#conversation;
-    this.#follow(new Run({ text, conversationId, assistant, runId: newId() }), turn);
+    this.#follow(new Run({ text, files, conversationId, assistant, runId: newId() }), turn);
   }
 
   async stop() {
@@ -77,7 +77,7 @@ export class Chat {
       return;
     }
     if (turn.end.outcome !== "finished") this.#drop(turn); // nothing of it is stored
-    this.ask(turn.text);
+    this.ask(turn.text, turn.files);
   }
 
   reset() {

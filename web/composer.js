@@ -1,5 +1,6 @@
 /** The form at the bottom: one text field and one button, which sends, or stops what is running. */
 import { say } from "./dom.js";
+import { Files } from "./files.js";
 
 const LONGEST = 4000; // code points, the server's limit for a message
 
@@ -8,15 +9,17 @@ export class Composer {
   #field;
   #button;
   #hint;
+  #files;
   #mode = "idle"; // idle · running · stopping
 
-  /** `ask` gets the text that was sent; `stop` is called when the person wants the running answer to end. */
-  constructor({ form, field, button, hint }, { ask, stop }) {
+  /** `ask` gets the text and the files that were sent; `stop` is called when the person wants the running answer to end. */
+  constructor({ form, field, button, hint, files }, { ask, stop }) {
     Object.assign(this, { ask, stop });
     this.#form = form;
     this.#field = field;
     this.#button = button;
     this.#hint = hint;
+    this.#files = new Files({ ...files, field }, () => this.#draw());
     field.addEventListener("keydown", (event) => this.#key(event));
     field.addEventListener("input", () => this.#draw());
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -49,9 +52,9 @@ export class Composer {
 
   #send() {
     const text = this.#field.value.trim();
-    if (text === "" || length(text) > LONGEST) return;
+    if (text === "" || length(text) > LONGEST || this.#files.busy) return;
     this.#field.value = "";
-    this.ask(text);
+    this.ask(text, this.#files.take());
     this.#draw();
   }
 
@@ -60,7 +63,7 @@ export class Composer {
     const labels = { idle: "Send", running: "Stop", stopping: "Stopping…" };
     say(this.#button, labels[this.#mode]);
     this.#form.dataset.mode = this.#mode;
-    this.#button.disabled = this.#mode === "stopping" || (this.#mode === "idle" && over > 0);
+    this.#button.disabled = this.#mode === "stopping" || (this.#mode === "idle" && (over > 0 || this.#files?.busy));
     this.#hint.hidden = over <= 0;
     say(this.#hint, over > 0 ? `Too long by ${over.toLocaleString("en")} characters.` : "");
     this.#field.style.height = "auto"; // grows with its text where the browser does not do so itself

@@ -44,8 +44,11 @@ const page = {
 const chat = new Chat(page);
 
 page.composer = new Composer(
-  { form: at("form"), field: at("message"), button: at("send"), hint: at("hint") },
-  { ask: (text) => chat.ask(text), stop: () => chat.stop() },
+  {
+    form: at("form"), field: at("message"), button: at("send"), hint: at("hint"),
+    files: { list: at("files"), attach: at("attach"), picker: at("picker") },
+  },
+  { ask: (text, files) => chat.ask(text, files), stop: () => chat.stop() },
 );
 
 at("new-chat").addEventListener("click", () => {

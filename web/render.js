@@ -1,5 +1,6 @@
 /** A turn as page elements. `update` touches what changed and nothing else; what is drawn depends on the turn alone. */
 import { button, element, say } from "./dom.js";
+import { attached } from "./files.js";
 import { MarkdownView } from "./markdown.js";
 import { ToolView } from "./tool.js";
 
@@ -24,7 +25,9 @@ export class TurnView {
     answer.append(this.#parts, this.#waiting, this.#notice, this.#sources, this.#outcome, this.#meta);
     this.element = element("article", { class: "turn" });
     if (turn.text !== null) {
-      this.element.append(element("div", { class: "question" }, element("h3", { class: "unseen" }, "You asked"), element("p", {}, turn.text)));
+      const files = attached(turn.files ?? []);
+      const asked = [element("h3", { class: "unseen" }, "You asked"), ...(files ? [files] : []), element("p", {}, turn.text)];
+      this.element.append(element("div", { class: "question" }, ...asked));
     }
     this.element.append(answer);
   }

@@ -7,8 +7,9 @@
  *
  * `assistant` is the name of the one that was chosen; without it the server decides.
  *
- * A turn is {text, answer, end, transport, model}:
+ * A turn is {text, files, answer, end, transport, model}:
  *   text       what was asked; null where the page only knows the answer
+ *   files      the parts that attached one to it
  *   answer     the message so far, or null
  *   end        null while it runs, else {outcome, finishReason?, error?} as the client's `end` event has them
  *   transport  "workflow", "inline" or null
@@ -22,8 +23,8 @@ export function freshConversation() {
   return { id: `c-${newId()}`, turns: [], run: null };
 }
 
-export function freshTurn(text) {
-  return { text, answer: null, end: null, transport: null, model: null };
+export function freshTurn(text, files = []) {
+  return { text, files, answer: null, end: null, transport: null, model: null };
 }
 
 /** The conversation as it was left, or a fresh one. */
@@ -64,7 +65,8 @@ export function turnsOf(messages) {
   const turns = [];
   for (const { id, role, parts, model = null } of messages) {
     if (role === "user") {
-      turns.push(freshTurn(parts.map((part) => (part.type === "text" ? part.text : "")).join("")));
+      const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+      turns.push(freshTurn(text, parts.filter((part) => part.type === "file")));
     } else {
       if (turns.length === 0 || turns.at(-1).answer !== null) turns.push(freshTurn(null));
       Object.assign(turns.at(-1), { answer: { id, role, parts }, end: { outcome: "finished" }, model });

@@ -64,8 +64,11 @@ export class Run {
   #detached = false;
 
   /** `assistant` undefined leaves it to the server who answers. */
-  constructor({ text = null, conversationId, runId, assistant, handle = null, next = 0, message = EMPTY }, environment = {}) {
-    Object.assign(this, { text, conversationId, runId, assistant, handle, next, message });
+  constructor(
+    { text = null, files = [], conversationId, runId, assistant, handle = null, next = 0, message = EMPTY },
+    environment = {},
+  ) {
+    Object.assign(this, { text, files, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
@@ -73,8 +76,8 @@ export class Run {
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, conversationId, runId, assistant, handle, next, message } = this;
-    return { text, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
+    const { text, files, conversationId, runId, assistant, handle, next, message } = this;
+    return { text, files, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
   }
 
   /**
@@ -157,7 +160,9 @@ export class Run {
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
     const start = `startIndex=${this.next}`;
     if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId, assistant: this.assistant };
+    const { text: message, conversationId: conversation_id, runId: run_id, assistant } = this;
+    const files = this.files.length > 0 ? { files: this.files } : {};
+    const body = { message, conversation_id, run_id, assistant, ...files };
     return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
   }
 

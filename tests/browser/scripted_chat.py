@@ -42,6 +42,7 @@ class ScriptedChat:
         self.asked: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.inputs: list[dict[str, Any]] = []
+        self.files: list[bytes] = []
         self.deaf = False  # to inputs
         self.awaited = 1  # inputs until what was held goes on
         self._go_on = asyncio.Event()
@@ -66,6 +67,15 @@ class ScriptedChat:
                 return self._stream(int(asked.target.partition("startIndex=")[2] or 0))
             case ["chat", _, "stop" | "input" as verb]:
                 return self._stop() if verb == "stop" else self._input(json.loads(asked.body))
+            case names:
+                return self._other(names, asked)
+
+    def _other(self, names: list[str], asked: Asked) -> Answer:
+        match names:
+            case ["files"]:
+                return self._file(asked.target.partition("name=")[2], asked.body)
+            case ["files", _]:
+                return Answer(headers={"content-type": "image/png"}, pieces=whole(self.files[0]))
             case ["runs", _]:
                 return _json({"transport": self.transport})
             case ["conversations", _, "messages"]:
@@ -112,6 +122,16 @@ class ScriptedChat:
         if len(self.inputs) >= self.awaited:
             self.release()
         return _json({"success": True})
+
+    def _file(self, name: str, content: bytes) -> Answer:
+        if content.startswith(b"MZ"):
+            error = {"kind": "invalid", "message": "A file is an image, a PDF or text.", "retryable": False}
+            return _json({"error": error}, status=HTTPStatus.BAD_REQUEST)
+        self.files.append(content)
+        media_type = "image/png" if content.startswith(b"\x89PNG") else "text/plain"
+        url = f"/api/files/file_{len(self.files)}"
+        part = {"type": "file", "mediaType": media_type, "filename": name, "url": url}
+        return _json({**part, "id": url, "size": len(content)}, status=HTTPStatus.CREATED)
 
     def _stop(self) -> Answer:
         """Everything from the held frame on becomes the end of a stopped turn."""

@@ -72,6 +72,7 @@ class Names:
     run: str
     run_id: str
     conversation: str
+    file: str = "file_" + "0" * 32
 
 
 @asynccontextmanager
@@ -84,9 +85,10 @@ async def answering(house: House) -> AsyncIterator[tuple[Names, str]]:
     body = {"message": "hi", "conversation_id": "c1", "run_id": RUN}
     async with reading(ann, "POST", "/api/chat", json=body) as stream:
         await stream.until(b'"one"')
+        file = (await ann.post("/api/files", content=b"words")).json()["id"]
         handle, token = stream.headers["x-workflow-run-id"], stream.headers["x-chat-resume-token"]
         kept = KeptOutput(run_id=RUN, call_id=CALL, attempt=1, bytes=2, content=[], now_ms=NOW_MS)
         assert await house.parts.records.keep_output(kept)
-        yield Names(run=handle, run_id=RUN, conversation="c1"), token
+        yield Names(run=handle, run_id=RUN, conversation="c1", file=file), token
         house.model.release()
         await stream.rest()

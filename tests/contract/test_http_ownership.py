@@ -30,6 +30,9 @@ async def answers(client: httpx2.AsyncClient, handle: str, run_id: str, conversa
         await client.post(f"/api/chat/{run_id}/stop"),
         await client.get(f"/api/runs/{run_id}"),
         await client.get(f"/api/conversations/{conversation}/messages"),
+        await client.patch(f"/api/conversations/{conversation}", json={"title": "mine"}),
+        await client.delete(f"/api/conversations/{conversation}"),
+        await client.get(f"/api/files/file_{conversation:0>32}"),
     ]
 
 

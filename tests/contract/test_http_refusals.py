@@ -114,8 +114,9 @@ async def test_a_conversation_is_created_once_and_listed(house: House) -> None:
     minted = await client.post("/api/conversations")
     taken = await other.post("/api/conversations", json={"id": "c1"})
 
-    assert (created.status_code, again.status_code, minted.status_code) == (201, 200, 201)
-    assert created.json() == again.json()
+    assert (created.status_code, again.status_code, minted.status_code) == (201, 409, 201)  # [O3] REQ-O1 REQ-O4
+    assert again.json()["conversation"] == created.json()
+    assert again.json()["error"]["kind"] == "conflict"
     assert (created.json()["id"], created.json()["title"], created.json()["active_run_id"]) == ("c1", "One", None)
     assert (taken.status_code, error(taken)["kind"]) == (404, "not_found")  # LAW-P5
     listed = (await client.get("/api/conversations")).json()["conversations"]

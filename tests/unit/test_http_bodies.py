@@ -21,7 +21,7 @@ def parsed(body: JsonObject, key: str | None = None) -> ChatBody:
 
 
 def chat(text: str, **more: object) -> ChatBody:
-    blank = {"conversation_id": None, "run_id": None, "assistant": None, "has_attachments": False, "history": ()}
+    blank = {"conversation_id": None, "run_id": None, "assistant": None, "files": (), "history": ()}
     return ChatBody(text=text, **(blank | more))  # type: ignore[arg-type] # a table of fields, for short expectations
 
 
@@ -78,8 +78,11 @@ async def test_reading_stops_at_the_limit() -> None:
         (
             {"messages": [{"role": "user", "parts": [{"type": "file", "url": "data:,"}, {"type": "text", "text": "a"},
                                                      {"type": "text", "text": "b"}]}]},
-            chat("a\nb", has_attachments=True, by_sdk=True),
+            chat("a\nb", files=({"type": "file", "url": "data:,"},), by_sdk=True),
         ),
+        ({"message": "hi", "files": [{"url": "/api/files/x"}]}, chat("hi", files=({"url": "/api/files/x"},))),
+        ({"message": "hi", "on_busy": "interrupt"}, chat("hi", interrupts=True)),
+        ({"message": "hi", "on_busy": "refuse"}, chat("hi")),
         ({"id": "a1", "message": {"parts": [{"type": "text", "text": "hi"}]}}, chat("hi", conversation_id="a1", by_sdk=True)),
         (
             {"id": "a1", "message": {"id": "u1", "parts": [{"type": "text", "text": "hi"}]}, "messageId": "u1", "expected_head": "m1"},
@@ -108,6 +111,9 @@ def test_every_form_of_a_chat_request_is_understood(body: JsonObject, expected: 
         {"message": " \n\t\u3000"},
         {"message": 7},
         {"message": ["hi"]},
+        {"message": "hi", "on_busy": "queue"},
+        {"message": "hi", "files": "/api/files/x"},
+        {"message": "hi", "files": ["/api/files/x"]},
         {"messages": []},
         {"messages": "hi"},
         {"messages": ["hi"]},

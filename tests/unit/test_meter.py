@@ -13,7 +13,7 @@ from protocol.model import Usage
 from protocol.turn import SliceResult
 from providers.script import parse_script
 from records.records import Records
-from records.values import Admission, Charge, Reservation
+from records.spend_values import Admission, Charge, Reservation
 from runner.parts import Chosen
 from runner.port import Job
 from tests.bill import USED, Talker, Told, bill, price, said

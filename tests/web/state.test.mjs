@@ -46,7 +46,7 @@ test("A conversation comes back as it was, the run's message with the index it b
 
   keep({ id, turns }, readingRun(), storage);
 
-  const run = { text: "Again?", conversationId: "c-1", runId: "r-1", handle: "r.h", next: 7, message };
+  const run = { text: "Again?", files: [], conversationId: "c-1", runId: "r-1", handle: "r.h", next: 7, message };
   assert.deepEqual(restore(storage), { id, turns: [turns[0], { ...turns[1], answer: null }], run });
 });
 
@@ -55,7 +55,7 @@ test("Without room for its messages a conversation keeps its id and where to rea
 
   keep(conversation(), readingRun(), storage);
 
-  const run = { text: "Again?", conversationId: "c-1", runId: "r-1", handle: "r.h", next: 0 };
+  const run = { text: "Again?", files: [], conversationId: "c-1", runId: "r-1", handle: "r.h", next: 0 };
   assert.deepEqual(restore(storage), { id: "c-1", turns: null, run });
 });
 
@@ -100,6 +100,15 @@ test("Stored messages are turns again, also where one was not answered", () => {
   const shown = turnsOf(messages).map(({ text, answer, end }) => [text, answer?.id ?? null, end?.outcome ?? null]);
 
   assert.deepEqual(shown, [[null, "a", "finished"], ["One?", "c", "finished"], ["Two?", null, null]]);
+});
+
+test("Stored messages keep the files they attached", () => {
+  const file = { type: "file", mediaType: "image/png", filename: "a.png", url: "/api/files/file_1" };
+  const messages = [{ id: "a", role: "user", parts: [file, { type: "text", text: "What is it?" }] }];
+
+  const [{ text, files }] = turnsOf(messages);
+
+  assert.deepEqual({ text, files }, { text: "What is it?", files: [file] });
 });
 
 test("Progress is a share, a count of a total, or only words", () => {

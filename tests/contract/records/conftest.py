@@ -10,7 +10,17 @@ from sqlalchemy import Connection, delete, text
 from records import migrate
 from records.database import Database
 from records.records import Records
-from records.schema import api_keys, conversations, messages, metadata, runs, spend, spend_days
+from records.schema import (
+    api_keys,
+    conversations,
+    file_uses,
+    files,
+    messages,
+    metadata,
+    runs,
+    spend,
+    spend_days,
+)
 from tests.contract.records import processes
 from tests.postgresql import postgresql_server
 
@@ -76,7 +86,7 @@ def _address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def _empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     def make_and_empty(connection: Connection) -> None:
         migrate.upgrade_on(connection)
-        for table in (messages, conversations, runs, spend, spend_days, api_keys):
+        for table in (file_uses, files, messages, conversations, runs, spend, spend_days, api_keys):
             connection.execute(delete(table))
 
     return await _prepared(_address(request, tmp_path), make_and_empty)

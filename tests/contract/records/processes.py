@@ -11,7 +11,8 @@ from typing import Any
 from protocol.model import Usage
 from records import migrate
 from records.records import Records
-from records.values import Admission, Beginning, Charge, Key, Reservation
+from records.spend_values import Admission, Charge, Reservation
+from records.values import Beginning, Key
 from tests.contract.records.values import completed, spending, turn
 
 Rounds = list[Any]  # of what each round gave

@@ -8,7 +8,7 @@ import pytest
 from protocol.model import Usage
 from records.records import Records
 from records.values import Begun, Busy, Conversation, Key, Known, NotFound, Reused, Span, StoredMessage
-from tests.contract.records.values import ANA, BEN, completed, delete, erase, run_of, said, turn
+from tests.contract.records.values import ANA, BEN, completed, delete, run_of, said, turn
 
 
 async def test_a_first_turn_writes_the_conversation_the_question_and_the_run(records: Records) -> None:
@@ -142,11 +142,15 @@ async def test_a_run_id_is_of_one_message(records: Records, ended: bool) -> None
     assert await records.run("r1") == before
 
 
-async def test_of_a_message_that_is_gone_nobody_can_say_whether_it_was_another(records: Records) -> None:
-    """C5: the run id stays used."""
+async def test_a_late_duplicate_brings_nothing_back(records: Records) -> None:
+    """C5: neither the run nor its conversation, deleted or erased, by the same run id or by another one."""
     await records.begin(turn("r1"))
-    await erase(records, ANA)
-    run = await records.run("r1")
-    assert run is not None
+    await delete(records, ANA)
 
-    assert await records.begin(replace(turn("r1"), parts=said("something else"))) == Known(run)
+    assert await records.begin(turn("r1")) == NotFound()
+    assert await records.begin(turn("r2")) == NotFound()
+    await records.erase(ANA, 1_600)
+    assert await records.begin(turn("r1")) == NotFound()
+    assert await records.begin(turn("r2")) == NotFound()
+    assert not await records.create(ANA, "", 1_700)
+    assert await records.conversation(ANA) is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import Executable, text
+from sqlalchemy import Executable, text, update
 from sqlalchemy.exc import StatementError
 
 from protocol.errors import TurnkeepError
@@ -16,9 +16,10 @@ from records import migrate
 from records.database import Database
 from records.postgresql import PostgreSQL
 from records.records import Records
+from records.schema import conversations
 from records.sqlite import READERS, SQLite
 from records.values import Begun, Key, Known, NotFound, Settlement, Span
-from tests.contract.records.values import ANA, completed, deleting, run_of, turn
+from tests.contract.records.values import ANA, completed, run_of, turn
 
 
 @asynccontextmanager
@@ -100,7 +101,7 @@ async def test_a_turn_does_not_begin_while_its_conversation_is_being_deleted(add
     async with Records(address) as records:
         await records.create(ANA, "", 500)
         async with another_writer(address) as execute:
-            await execute(deleting(ANA))
+            await execute(update(conversations).values(deleted_ms=1_500))
             beginning = asyncio.create_task(records.begin(turn("r1")))
             await asyncio.wait({beginning}, timeout=0.1)
 

@@ -66,3 +66,32 @@ async def test_messages_are_read_by_their_owner_alone(records: Records) -> None:
     await delete(records, ANA)
     assert await records.messages(ANA, Span()) is None
     assert await records.conversation(ANA) is None
+
+
+async def test_conversations_are_paged_without_a_gap(records: Records) -> None:
+    """By what they are ordered by, so that one made meanwhile moves no page; three of them changed in one millisecond."""
+    for number, updated_ms in enumerate((1, 5, 5, 5, 9)):
+        await records.create(Key(owner="ana", conversation_id=f"c{number}"), "", updated_ms)
+
+    seen: list[str] = []
+    past = None
+    while page := await records.conversations("", "ana", 2, past):
+        seen += [each.id for each in page]
+        past = (page[-1].updated_ms, page[-1].id)
+        await records.create(Key(owner="ana", conversation_id=f"late{len(seen)}"), "", 10)
+
+    assert seen == ["c4", "c3", "c2", "c1", "c0"]
+
+
+async def test_a_conversation_is_renamed_by_its_owner(records: Records) -> None:
+    await records.create(ANA, "Lunch", 500)
+
+    assert await records.rename(ANA, "Dinner")
+    assert not await records.rename(BEN, "Mine")
+    assert not await records.rename(replace(ANA, conversation_id="c2"), "Nothing")
+
+    found = await records.conversation(ANA)
+    assert found is not None
+    assert (found.title, found.updated_ms) == ("Dinner", 500)
+    await delete(records, ANA)
+    assert not await records.rename(ANA, "Late")

@@ -7,7 +7,8 @@ import pytest
 
 from protocol.model import Usage
 from records.records import Records
-from records.values import DAY_MS, CallKey, Charge, Reservation, Settlement, Span, SpendTotal
+from records.spend_values import CallKey, Charge, Reservation, SpendTotal
+from records.values import DAY_MS, Settlement, Span
 from tests.contract.records import processes
 from tests.contract.records.values import ANA, completed, spending, turn
 

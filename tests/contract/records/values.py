@@ -1,13 +1,10 @@
 """The turns these tests begin and end."""
 
-import sqlalchemy
-from sqlalchemy import ColumnElement, Update, update
-
 from protocol.json import JsonObject
 from protocol.model import Usage
 from records.records import Records
-from records.schema import conversations
-from records.values import CallKey, Key, Reservation, Run, Settlement, TurnBegin
+from records.spend_values import CallKey, Reservation
+from records.values import Key, Run, Settlement, TurnBegin
 
 ANA = Key(owner="ana", conversation_id="c1")
 BEN = Key(owner="ben", conversation_id="c1")
@@ -71,19 +68,10 @@ def spending(run_id: str, *, attempt: int = 1, number: int = 1, micro_usd: int =
     )
 
 
-# Nothing deletes or erases a conversation yet; this is what it will do to the rows.
-def deleting(key: Key) -> Update:
-    return update(conversations).where(*_row(key)).values(deleted_ms=1_500)
-
-
 async def delete(records: Records, key: Key) -> None:
-    await records._database.write(lambda connection: connection.execute(deleting(key)))
+    assert await records.delete(key, 1_500) is not None
 
 
 async def erase(records: Records, key: Key) -> None:
-    gone = sqlalchemy.delete(conversations).where(*_row(key))
-    await records._database.write(lambda connection: connection.execute(gone))
-
-
-def _row(key: Key) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return conversations.c.tenant == key.tenant, conversations.c.id == key.conversation_id
+    await delete(records, key)
+    await records.erase(key, 1_600)

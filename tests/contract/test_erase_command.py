@@ -1,0 +1,100 @@
+"""`python -m app erase`, and what every process does by itself, over real parts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from app.commands.erase import erase
+from checkpoints.memory import MemoryRunStore
+from checkpoints.port import Order
+from dispatch.erasure import STUCK_MS, UNUSED_FILE_MS, Erasure
+from records.files import Upload
+from records.records import Records
+from records.values import Key
+from runner.port import Job
+from tests.rig import RUN_ID, Rig, StillClock
+from tests.workflow.durable import script_of
+
+SCRIPT = script_of(2)
+TALK = Key(owner="ada", conversation_id="talk")
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    """A run that has ended, and in another conversation one that waits at its second step."""
+    async with await Records.in_memory() as records:
+        clock = StillClock()
+        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
+        await rig.begin(SCRIPT.input)
+        await rig.run(SCRIPT)
+        await rig.begin(SCRIPT.input, run_id="second", conversation_id="other")
+        job = Job(run_id="second", order=Order(1, 1, 1), mode="workflow", slice_ms=0)
+        await rig.runner(SCRIPT).run(job, asyncio.Event())
+        yield rig
+
+
+def rounds(rig: Rig, after_ms: int) -> Erasure:
+    return Erasure(rig.records, rig.store, rig.clock, after_ms=after_ms, kept_ms=86_400_000)
+
+
+async def kept(rig: Rig, owner: str) -> str:
+    content = f"of {owner}".encode()
+    upload = Upload(tenant="", owner=owner, media_type="text/plain", name="a", content=content, now_ms=rig.clock.now)
+    return (await rig.records.files.keep(upload, 99))[0].id
+
+
+async def test_an_owner_is_erased_and_nobody_else(rig: Rig) -> None:
+    """REQ-O8, FR34: all his data, with a run under way and a file that no message came to attach."""
+    his, hers = await kept(rig, "ada"), await kept(rig, "eve")
+
+    assert await erase(rig.records, rig.store, "ada", after_ms=0, kept_ms=10**15) == 2
+
+    assert await rig.records.conversations("", "ada") == ()
+    assert [await rig.store.view(run_id) for run_id in (RUN_ID, "second")] == [None, None]
+    assert await rig.records.history("", "talk", 9, None) == ()
+    assert [run and run.status for run in [await rig.records.run("second")]] == ["stopped"]
+    assert await rig.records.files.content("", "ada", his) is None
+    assert await rig.records.files.content("", "eve", hers) is not None
+    assert await erase(rig.records, rig.store, "ada", after_ms=0, kept_ms=10**15) == 0
+
+
+async def test_what_was_deleted_is_erased_when_it_is_due(rig: Rig) -> None:
+    await rig.records.delete(TALK, rig.clock.now)
+
+    assert await rounds(rig, 1_000).round() == 0
+    rig.clock.now += 1_000
+    assert await rounds(rig, 1_000).round() == 1
+    assert await rounds(rig, 1_000).round() == 0
+
+
+async def test_a_run_in_a_deleted_conversation_is_ended_whenever_that_is_due(rig: Rig) -> None:
+    """FR34: the process that deleted it died before it stopped it."""
+    await rig.records.delete(replace(TALK, conversation_id="other"), rig.clock.now)
+    daily = rounds(rig, 86_400_000)
+
+    await daily.round()
+    assert await rig.store.view("second") is not None  # whoever deleted it may be at it
+    rig.clock.now += STUCK_MS
+    assert await daily.round() == 0
+
+    assert await rig.store.view("second") is None
+    run = await rig.records.run("second")
+    assert run is not None
+    assert run.status == "stopped"
+    after = await rig.run(SCRIPT, run_id="second", first=2)
+    assert [result.outcome for result in after] == ["missing"]
+    assert await rig.store.view("second") is None  # C5: not brought back
+
+
+async def test_a_file_that_no_message_attached_goes_after_a_day(rig: Rig) -> None:
+    """[U5]"""
+    file_id = await kept(rig, "ada")
+
+    rig.clock.now += UNUSED_FILE_MS
+    await rounds(rig, 1_000).round()
+    assert await rig.records.files.content("", "ada", file_id) is not None
+    rig.clock.now += 1
+    await rounds(rig, 1_000).round()
+    assert await rig.records.files.content("", "ada", file_id) is None
