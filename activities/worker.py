@@ -40,6 +40,8 @@ def build_worker(client: Client, activities: SliceActivities, settings: WorkerSe
         activities=[activities.run_slice, activities.fail_turn],
         build_id=settings.build_id,  # otherwise the SDK hashes every loaded module
         max_concurrent_activities=settings.turns,
+        # A workflow that went on elsewhere stays here until it is pushed out. The SDK has a thousand of them pushed out.
+        max_cached_workflows=settings.turns,
         graceful_shutdown_timeout=timedelta(seconds=settings.grace_seconds),
         # How long a dead worker's workflow tasks wait for it, and how old the heartbeat may be that the server knows.
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
