@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -121,3 +123,25 @@ def test_what_dies_in_cycles_does_not_pile_up() -> None:
         most = max(most, Knot.alive)
 
     assert most < 30_000
+
+
+HEAPS = """
+import ctypes, threading
+from app.process import share_free_memory
+
+share_free_memory()
+met = threading.Barrier(8)
+threads = [threading.Thread(target=lambda: (bytes(10_000), met.wait())) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+ctypes.CDLL(None).malloc_stats()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other heaps")
+def test_threads_share_two_heaps() -> None:
+    told = subprocess.run([sys.executable, "-c", HEAPS], check=True, capture_output=True, text=True).stderr
+
+    assert told.count("Arena ") == 2
