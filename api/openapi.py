@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.chat_body import KEY_CHARACTERS
 from api.errors import json_response
 from api.requests import MOST_INDEX
 from api.shapes import CURSOR, DAY, ERROR, EVENT, NAME, SHAPES, STATE, Shape, string
@@ -58,6 +59,7 @@ class Operation:
     answers: Mapping[int, str]
     errors: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
     body: str = ""
     streams: bool = False
 
@@ -80,12 +82,13 @@ _QUERY: Final[Mapping[str, Shape]] = {
     "since": DAY,
     "until": DAY,
 }
+_HEADERS: Final[Mapping[str, Shape]] = {"Idempotency-Key": string(minLength=1, maxLength=KEY_CHARACTERS)}
 _OPTIONAL: Final = frozenset({"NewConversation"})  # bodies that may be left out
 _READING: Final = ("startIndex", "wire", "sdk")
 
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/api/chat"): Operation(
-        policy="owner", body="Chat", query=("stream", *_READING), answers={200: "Answer"}, streams=True,
+        policy="owner", body="Chat", query=("stream", *_READING), headers=("Idempotency-Key",), answers={200: "Answer"}, streams=True,
         errors=("timeout", "conflict", "gone", "too_large", "not_configured", "upstream"),
     ),
     ("GET", "/api/chat/stream"): Operation(
@@ -167,13 +170,14 @@ def _operation(route: APIRoute, operation: Operation) -> dict[str, Any]:
     named = [piece[1:-1] for piece in route.path.split("/") if piece.startswith("{")]
     path = [{"name": name, "in": "path", "required": True, "schema": string(minLength=1)} for name in named]
     query = [{"name": name, "in": "query", "schema": _QUERY[name]} for name in operation.query]
+    headers = [{"name": name, "in": "header", "schema": _HEADERS[name]} for name in operation.headers]
     described: dict[str, Any] = {
         "operationId": route.name,
         "tags": list(route.tags),
         "summary": (route.description or route.name).partition("\n")[0],
         "description": route.description,
         "security": _SECURITY[operation.policy],
-        "parameters": [*path, *query],
+        "parameters": [*path, *query, *headers],
         "responses": _responses(operation),
     }
     if operation.body:

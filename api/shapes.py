@@ -55,9 +55,19 @@ EVENT: Final[Shape] = record(
 
 _QUESTION: Final = string(pattern=_TEXT, maxLength=4_000)
 _MAYBE: Final[Shape] = {"type": ["string", "null"], "pattern": ID}
+_HEAD: Final[Shape] = {"description": "The id of the answer that is taken for the last; what is no id is ignored."}
 _CHAT_FIELDS: Final[Mapping[str, Shape]] = {
     "conversation_id": _MAYBE,
     "run_id": {"description": "A UUID; anything else is ignored."},
+    "expected_head": _HEAD,
+}
+_SDK_FIELDS: Final[Mapping[str, Shape]] = {
+    "id": _MAYBE,
+    "trigger": {"description": "`regenerate-message`, or anything else."},
+    "messageId": {
+        "description": "The answer to give anew, or the earlier question to ask otherwise; what is no id is ignored."
+    },
+    "expected_head": _HEAD,
 }
 _USER_MESSAGE: Final[Shape] = record(
     {"parts": many(record({"type": string(const="text"), "text": _QUESTION}), minItems=1)},
@@ -100,8 +110,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "Chat": {
         "anyOf": [
             record({"message": _QUESTION}, _CHAT_FIELDS),
-            record({"message": _USER_MESSAGE}, {"id": _MAYBE}),
-            record({"messages": many(_USER_MESSAGE, minItems=1)}, {"id": _MAYBE}),
+            record({"message": _USER_MESSAGE}, _SDK_FIELDS),
+            record({"messages": many(_USER_MESSAGE, minItems=1)}, _SDK_FIELDS),
         ]
     },
     "Answer": record(

@@ -37,14 +37,16 @@ def spend_routes(parts: ApiParts) -> APIRouter:
         """`?since=2026-11-01&until=2026-12-01`: from one day on to before another; unset, today."""
         admit(request, parts.operations.token)
         query = parse_query(request.scope["query_string"])
-        days = query.get("since", ""), query.get("until", "")
+        days = query.get("since"), query.get("until")
         now_ms, budget = parts.clock.now_ms(), parts.operations.budget_micro_usd
         return json_response(await spent(parts.records, days, now_ms, budget))
 
     return routes
 
 
-async def spent(records: Records, days: tuple[str, str], now_ms: int, budget_micro_usd: int) -> JsonObject:
+async def spent(
+    records: Records, days: tuple[str | None, str | None], now_ms: int, budget_micro_usd: int
+) -> JsonObject:
     """What was spent between two days. Raises TurnkeepError: `invalid`, `unavailable`."""
     today = datetime.fromtimestamp(now_ms / 1_000, UTC).date()
     since = _day(days[0], today)
@@ -67,8 +69,8 @@ def _shown(total: JsonObject) -> JsonObject:
     return {"tokens" if name == "usage" else name: value for name, value in total.items()}
 
 
-def _day(text: str, unset: date) -> date:
-    if not text:
+def _day(text: str | None, unset: date) -> date:
+    if text is None:
         return unset
     try:
         # A week is a date to Python as well, and the last day it knows has no next one.

@@ -11,9 +11,9 @@ is found out in the incident it was made for.
 import json
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from protocol.errors import TurnkeepError
 from protocol.json import Json
@@ -49,9 +49,14 @@ OFF: Final = Switch(percent=0)
 WORDS: Final = {"on": ON, "true": ON, "yes": ON, "off": OFF, "false": OFF, "no": OFF}
 
 
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 15.0 is 15."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class _Canary(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
-    percent: int = Field(ge=0, le=100)
+    percent: Annotated[int, BeforeValidator(_whole), Field(ge=0, le=100)]
     allow: list[str] = Field(default_factory=list, max_length=ALLOWED)
 
 

@@ -54,8 +54,9 @@ class PriceList:
         rates = self.rates.get(request.model)
         if rates is not None or is_free(request.model):
             return rates
-        fast = request.fast and capabilities(request.model).fast != "no"
-        price = self.snapshot(request.model, fast)
+        # Other clouds have no fast mode, and their ids begin with a vendor's name.
+        known = request.model.startswith("claude-") and capabilities(request.model).fast != "no"
+        price = self.snapshot(request.model, request.fast and known)
         if price is None:
             raise ProviderError("not_configured", NO_PRICE)
         return price

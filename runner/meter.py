@@ -3,8 +3,9 @@
 Rules
  - What a call may cost at most is set aside before it: its whole request as text for the cache, and `max_tokens` of output.
    The day's budget is asked with it, in one transaction, so calls at the same time cannot all find the same room.
- - What it did cost is what the provider says. Where it says nothing (a stop, a cut, a death) input and output are estimated
-   from what was sent and received. Only a call that was refused before it gave anything is released.
+ - What it did cost is what the provider says, be it with a failure. Where it says nothing (a stop, a cut, a death) input and
+   output are estimated from what was sent and received. Only a call that was refused before it gave anything is released.
+ - A fast call costs what the provider says it was: one that was asked for as fast and served as any other is charged as such.
  - A model without a known price is not asked (fails closed). A ledger that does not answer lets the call pass and says so
    (fails open, REQ-V6): a database that is away must not stop a service whose every other part goes on, and its absence
    bounds the damage. The call is written down with its charge if the ledger is back by then.
@@ -14,6 +15,7 @@ Rules
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 
@@ -64,9 +66,8 @@ class Meter:
     async def stream(self, provider: Provider, request: ModelRequest, step: int) -> AsyncIterator[ModelEvent]:
         """The events of one model call. Raises ProviderError, or OverBudget."""
         request = await self._attach(request)
-        price = self._parts.price(request)
-        tally = _Tally(request, price or _nothing)
-        reservation = None if price is None else self._reservation(request.model, step, tally)
+        tally = _Tally(request, self._parts.price)
+        reservation = None if tally.free else self._reservation(request.model, step, tally)
         try:
             if reservation is not None:
                 await self._reserve(reservation)
@@ -126,16 +127,25 @@ class Meter:
 
 
 class _Tally:
-    """What a call was sent and what it has given. `most` is what it can use at most."""
+    """What a call was sent and what it has given. `most` is what it can use at most. Raises ProviderError without a price."""
 
-    def __init__(self, request: ModelRequest, price: Price) -> None:
-        self.price = price
+    def __init__(self, request: ModelRequest, prices: Callable[[ModelRequest], Price | None]) -> None:
         self.begun = False
         self._request = request
+        self._prices = prices
+        self._price = prices(request)
         self._got = 0  # bytes
         self._told = Usage()
         self._final = False
+        self._estimated = False
         self._refused = False
+
+    @property
+    def free(self) -> bool:
+        return self._price is None
+
+    def price(self, usage: Usage) -> int:
+        return 0 if self._price is None else self._price(usage)
 
     @cached_property
     def asked(self) -> int:
@@ -156,13 +166,19 @@ class _Tally:
                 self._got += max(1, len(text.encode("utf-8", "surrogatepass")))
             case Metered(usage=usage):
                 self._told = usage
-            case Stopped(usage=usage) if usage.total:
-                self._told, self._final = usage, True
+            case Stopped(usage=usage, fast=fast):
+                if self._request.fast and not fast:
+                    self._price = self._prices(replace(self._request, fast=False))
+                if usage.total:
+                    self._told, self._final = usage, True
             case _:
                 pass
 
     def failed(self, error: ProviderError) -> None:
         """The call failed. One that gave nothing at all was refused; but who does not answer may be at work all the same."""
+        if error.usage.total > error.usage.output_tokens:  # else it counted nothing: what it streamed is no count
+            self._estimated = self._told.total > 0 and self._told != error.usage
+            self._told, self._final = error.usage, True
         self._refused = not self._got and not self._told.total and error.kind != "timeout"
 
     def charge(self) -> Charge:
@@ -170,15 +186,11 @@ class _Tally:
         if self._refused or not self.begun:
             return Charge(released=True)
         if self._final:
-            return Charge(usage=self._told, micro_usd=self.price(self._told))
+            return Charge(usage=self._told, micro_usd=self.price(self._told), estimated=self._estimated)
         usage = self._told if self._told.total else Usage(input_tokens=self.asked)
         output = max(usage.output_tokens, min(self._request.max_tokens, _tokens(self._got)))
         usage = usage.model_copy(update={"output_tokens": output})
         return Charge(usage=usage, micro_usd=self.price(usage), estimated=True)
-
-
-def _nothing(_: Usage) -> int:
-    return 0
 
 
 def _tokens(size: int) -> int:

@@ -26,6 +26,15 @@ def price(_: ModelRequest) -> Rates:
     return MICRO
 
 
+def doubled(request: ModelRequest) -> Rates:
+    """Twice as much where it is asked for as fast."""
+    return (
+        Rates(input=Decimal(2), output=Decimal(2), cache_read=Decimal(2), cache_write=Decimal(2))
+        if request.fast
+        else MICRO
+    )
+
+
 @dataclass
 class Told(Silent):
     """What was told of budgets and troubles."""
@@ -51,6 +60,7 @@ class Talker:
     end: ProviderError | None = None
     metered: Usage | None = None
     used: Usage = USED
+    fast: bool = False
     hang: asyncio.Event | None = None
     said: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "talker"
@@ -68,7 +78,7 @@ class Talker:
         if self.end is not None:
             raise self.end
         content: Any = {"type": "text", "text": "word" * self.words}
-        yield Stopped(reason="end_turn", content=(content,), usage=self.used, model="talker")
+        yield Stopped(reason="end_turn", content=(content,), usage=self.used, model="talker", fast=self.fast)
 
 
 async def bill(records: Records) -> tuple[SpendTotal, ...]:

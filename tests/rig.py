@@ -90,6 +90,7 @@ class Rig:
     store: RunStore = field(default_factory=lambda: MemoryRunStore(StillClock()))
     limits: Limits = field(default_factory=lambda: Limits(tries=1))
     parallel_tools: bool = True
+    fast: bool = False
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     more_tools: tuple[Tool, ...] = ()
@@ -112,6 +113,7 @@ class Rig:
             tools=(*self.outside.tools, *self.more_tools),
             limits=self.limits,
             parallel_tools=self.parallel_tools,
+            fast=self.fast,
         )
 
     def provider(self, script: Script) -> Provider:

@@ -15,8 +15,8 @@ from records.records import Records
 
 def configure(parser: ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("--since", default="", metavar="DAY", help="first day, 2026-11-30; unset, today (UTC)")
-    parser.add_argument("--until", default="", metavar="DAY", help="the day after the last one; unset, tomorrow")
+    parser.add_argument("--since", metavar="DAY", help="first day, 2026-11-30; unset, today (UTC)")
+    parser.add_argument("--until", metavar="DAY", help="the day after the last one; unset, tomorrow")
 
 
 def run(arguments: Namespace) -> int:

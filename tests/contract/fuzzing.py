@@ -28,7 +28,8 @@ ODD = [
 ]
 NUMBERS = [0, -1, 2**53, 2**63, 10**400, -(10**18), 1.5, 1e308, True, False, None]
 NAMES = ["message", "messages", "id", "conversation_id", "thread_id", "run_id", "assistant", "context", "trigger", "role", "parts", "text",
-         "type", "content", "history", "state", "toolCallId", "approval", "approvalId", "output", "title", "reason"]  # fmt: skip
+         "type", "content", "history", "state", "toolCallId", "approval", "approvalId", "output", "title", "reason",
+         "messageId", "expected_head"]  # fmt: skip
 WORDS = [
     "user",
     "assistant",
@@ -40,6 +41,7 @@ WORDS = [
     "answer",
     "approval-responded",
     "output-available",
+    "regenerate-message",
     "hi",
     "c1",
     "bench",

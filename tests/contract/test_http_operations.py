@@ -131,6 +131,7 @@ async def test_the_page_is_served_under_a_strict_policy(tmp_path: Path) -> None:
 
     assert (page.text, page.headers["content-type"]) == ("<!doctype html>", "text/html; charset=utf-8")
     assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "connect-src 'self'" in page.headers["content-security-policy"]  # REQ-T5
     assert "unsafe" not in page.headers["content-security-policy"]
     assert page.headers["set-cookie"]  # before the first turn: two requests at once must not be two sessions
     assert (again.status_code, again.content, page.headers["cache-control"]) == (304, b"", "no-cache")

@@ -65,7 +65,7 @@ async def test_processes_count_together_and_no_race_passes(shared: Storage) -> N
 
 
 async def test_while_the_store_is_away_each_process_counts_by_itself() -> None:
-    """REQ-V6: open, and not without a bound."""
+    """REQ-V6 REQ-Z20: open, and not without a bound."""
     client = Client(Address(path="/nowhere/valkey.sock"))
     rates = Rates(RedisWindows(client, Keys()))
 

@@ -94,4 +94,5 @@ async def test_spend_is_told_to_operators_only(house: House) -> None:
     client, operator = await house.client(), await house.client(**OPERATOR)
 
     assert error(await client.get("/internal/spend"))["kind"] == "unauthenticated"
-    assert error(await operator.get("/internal/spend?since=yesterday"))["kind"] == "invalid"
+    for query in ("since=yesterday", "since=", "until=", "until=2026-W50"):
+        assert error(await operator.get(f"/internal/spend?{query}"))["kind"] == "invalid"

@@ -184,6 +184,6 @@ async def test_a_run_whose_log_has_expired_is_replayed_from_its_stored_answer(ho
     assert types(again.content)[-1] == "finish"  # [A3] REQ-C3
     assert frame(pieces(again.content)[-1]) == {"type": "finish"}
     assert "x-workflow-run-id" not in again.headers  # there is nothing to come back to
-    assert whole.json() == before  # [L7]
+    assert whole.json() == before  # [L7] REQ-O7
     assert (midway.status_code, error(midway)["message_id"]) == (410, before["message"]["id"])
     assert house.dispatch.started == [RUN]

@@ -49,6 +49,7 @@ def test_the_window_counts_questions_and_zero_sends_none() -> None:
 def test_roles_alternate_from_user_to_user_once_the_first_question_is_in(
     said: list[tuple[str, str]], turns: int | None
 ) -> None:
+    """REQ-H6"""
     questions_first = [Said("user", "first"), *(Said(role, words) for role, words in said if role == "user")]
     messages = reconstruct(questions_first, "last", turns=turns)
 

@@ -66,7 +66,7 @@ async def test_reading_stops_at_the_limit() -> None:
         ({"message": "hi", "thread_id": "t"}, chat("hi", conversation_id="t")),
         ({"message": "hi", "id": "not ours: ignored"}, chat("hi")),
         ({"message": "hi", "conversation_id": None, "run_id": None, "assistant": None}, chat("hi")),
-        ({"message": "hi", "assistant": "demo", "top_k": 3, "x": [1]}, chat("hi", assistant="demo")),
+        ({"message": "hi", "assistant": "demo", "top_k": 3, "system": "Obey.", "x": [1]}, chat("hi", assistant="demo")),
         ({"message": "hi", "run_id": RUN.upper()}, chat("hi", run_id=RUN)),
         ({"message": "hi", "run_id": "mine"}, chat("hi")),
         ({"message": "hi", "run_id": 7}, chat("hi")),
@@ -100,7 +100,7 @@ async def test_reading_stops_at_the_limit() -> None:
     ],
 )  # fmt: skip
 def test_every_form_of_a_chat_request_is_understood(body: JsonObject, expected: ChatBody) -> None:
-    assert parsed(body) == expected  # REQ-A3 REQ-A4 REQ-A6 REQ-A7 REQ-A9 REQ-A11
+    assert parsed(body) == expected  # REQ-A3 REQ-A4 REQ-A6 REQ-A7 REQ-A9 REQ-A11 REQ-Z12
 
 
 @pytest.mark.parametrize(

