@@ -5,12 +5,13 @@
  * goes on from whichever pair was written last. What cannot be read is forgotten; what does not fit is kept without its
  * turns (null), which the server has too.
  *
- * A turn is {text, answer, end, transport, model}:
+ * A turn is {text, answer, end, transport, model, was?}:
  *   text       what was asked; null where the page only knows the answer
  *   answer     the message so far, or null
  *   end        null while it runs, else {outcome, finishReason?, error?} as the client's `end` event has them
  *   transport  "workflow", "inline" or null
  *   model      who answers, or null
+ *   was        while another answer is asked for: the {answer, end, model} that comes back if it is refused
  */
 import { newId } from "./stream.js";
 
@@ -60,13 +61,19 @@ function write(conversation, storage) {
 /** The turns of stored messages, oldest first: a user's message and the answer that follows it. */
 export function turnsOf(messages) {
   const turns = [];
-  for (const { id, role, parts, model = null } of messages) {
+  for (const { id, role, parts, model = null, suggested } of messages) {
     if (role === "user") {
       turns.push(freshTurn(parts.map((part) => (part.type === "text" ? part.text : "")).join("")));
     } else {
       if (turns.length === 0 || turns.at(-1).answer !== null) turns.push(freshTurn(null));
-      Object.assign(turns.at(-1), { answer: { id, role, parts }, end: { outcome: "finished" }, model });
+      Object.assign(turns.at(-1), { answer: { id, role, parts: withPrompts(parts, suggested) }, end: { outcome: "finished" }, model });
     }
   }
   return turns;
+}
+
+/** The parts of an answer with prompts that came after its end, where it has none of its own. */
+export function withPrompts(parts, prompts = []) {
+  if (prompts.length === 0 || parts.some((part) => part.type === "data-suggested-prompts")) return parts;
+  return [...parts, { type: "data-suggested-prompts", data: { prompts } }];
 }

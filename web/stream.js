@@ -63,8 +63,8 @@ export class Run {
   #stopped = false;
   #detached = false;
 
-  constructor({ text = null, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
-    Object.assign(this, { text, conversationId, runId, handle, next, message });
+  constructor({ text = null, regenerates, conversationId, runId, handle = null, next = 0, message = EMPTY }, environment = {}) {
+    Object.assign(this, { text, regenerates, conversationId, runId, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
@@ -72,8 +72,8 @@ export class Run {
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, conversationId, runId, handle, next, message } = this;
-    return { text, conversationId, runId, handle, next, message };
+    const { text, regenerates, conversationId, runId, handle, next, message } = this;
+    return { text, regenerates, conversationId, runId, handle, next, message };
   }
 
   /**
@@ -156,8 +156,15 @@ export class Run {
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
     const start = `startIndex=${this.next}`;
     if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const body = { message: this.text, conversation_id: this.conversationId, run_id: this.runId };
+    const body = { ...this.#asked(), conversation_id: this.conversationId, run_id: this.runId };
     return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
+  }
+
+  /** A question; or the last answer anew, unless somebody went on from it meanwhile (PROTOCOL.md, 3). */
+  #asked() {
+    if (!this.regenerates) return { message: this.text };
+    const message = { role: "user", parts: [{ type: "text", text: this.text }] };
+    return { message, trigger: "regenerate-message", messageId: this.regenerates, expected_head: this.regenerates };
   }
 
   async #send({ method, path, body }) {
