@@ -18,6 +18,6 @@ export function spokenOf(frame) {
 const BUSY = new Set(["rate_limited", "unavailable"]);
 
 function inAWhile(ms) {
-  const seconds = Math.ceil(ms / 1000);
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
   return seconds < 120 ? `in ${seconds} s` : `in ${Math.ceil(seconds / 60)} min`;
 }
