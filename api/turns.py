@@ -16,6 +16,7 @@ from api.identity import Principal, Resources
 from api.ports import ApiParts, Place
 from assistants.definition import Assistant
 from frames.projection import Sdk
+from protocol.checkpoint import words_of
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest
 from records.turns import FIRST_SEQUENCE
@@ -189,8 +190,7 @@ class Turns:
 
 def _asking(request: TurnRequest, question: Question) -> TurnRequest:
     """The request with a question as it was stored."""
-    text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
-    return request.model_copy(update={"user_message_id": question.id, "text": text})
+    return request.model_copy(update={"user_message_id": question.id, "text": words_of(question.parts)})
 
 
 def _named(principal: Principal, key: str | None) -> str | None:

@@ -11,10 +11,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.blocks import blocks
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
 from protocol.model import ModelEvent, ModelRequest
-from providers.history import blocks, calls_made, question, text_of, turn_start
+from providers.history import calls_made, question, text_of, turn_start
 from providers.script import Script, ScriptedCall, SourceEvent, StopEvent, TextEvent, ToolInputEvent
 from providers.scripted import Pace, play
 from providers.stub import quote

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.blocks import SERVED_CALLS
 from protocol.json import Json, JsonObject
 from protocol.model import Compacted, ModelEvent, ServedCall, TextDelta, ThinkingDelta, ToolInputDelta
 from providers.history import tool_input
-from providers.served import SERVED_CALLS, cited, is_served_result, served_result
+from providers.served import cited, is_served_result, served_result
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = {"text": "text", "thinking": "thinking"}  # type of a block: where it keeps its text

@@ -104,14 +104,7 @@ class StopEvent(_Strict):
 
 
 ScriptEvent = Annotated[
-    TextEvent
-    | ThinkingEvent
-    | ToolInputEvent
-    | SourceEvent
-    | CompactionEvent
-    | BlockEndEvent
-    | ErrorEvent
-    | StopEvent,
+    TextEvent | ThinkingEvent | ToolInputEvent | SourceEvent | CompactionEvent | BlockEndEvent | ErrorEvent | StopEvent,
     Field(discriminator="type"),
 ]
 

@@ -5,34 +5,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.browser.answers import SAID, data, shown, turn
 from tests.browser.asking import ask, read_until, settled
 from tests.browser.scripted_chat import ScriptedChat
 from tests.client_cases import Frame, fold_case
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-ID = "msg_0f5c9e2a7b1d4c3e8a6f001122334455"
-SAID: list[Frame] = [
-    {"type": "text-start", "id": "t1"},
-    {"type": "text-delta", "id": "t1", "delta": "So it is."},
-    {"type": "text-end", "id": "t1"},
-]
-
-
-def data(name: str, value: Any, **more: Any) -> Frame:
-    return {"type": f"data-{name}", "data": value, **more}
-
-
-def turn(*inside: Frame, after: tuple[Frame, ...] = ()) -> list[Frame]:
-    """The frames of a turn of one step."""
-    begun: list[Frame] = [{"type": "start", "messageId": ID}, {"type": "start-step"}]
-    return [*begun, *inside, {"type": "finish-step"}, *after, {"type": "finish", "finishReason": "stop"}]
-
-
-async def shown(page: Page, chat: ScriptedChat, frames: list[Frame]) -> None:
-    chat.frames = frames
-    await ask(page)
-    await settled(page)
 
 
 async def test_a_model_that_is_busy_and_one_that_takes_over_are_told_quietly(page: Page, chat: ScriptedChat) -> None:

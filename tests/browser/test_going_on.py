@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.browser.answers import ID, SAID, data, shown, turn
 from tests.browser.asking import QUESTION, ask, read_until, settled
 from tests.browser.scripted_chat import ScriptedChat
-from tests.browser.test_beside import ID, SAID, data, shown, turn
 from tests.client_cases import Frame
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from protocol.frames import Frame
 from tests.golden import test_beside, test_failing, test_turns, test_waiting
-from tests.golden.test_turns import written
+from tests.golden.frames import written
 
 
 def record(target: Path, frames: list[Frame]) -> None:

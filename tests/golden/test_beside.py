@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from assistants.definition import Assistant
-from engine.fold import fold
-from protocol.checkpoint import Message
 from protocol.frames import Frame
 from providers.script import parse_script
 from records.records import Records
-from records.values import Key, Span
-from tests.golden.test_turns import written
+from tests.golden.frames import expected, folded, stored, written
 from tests.rig import RUN_ID, Rig
 
 TURNS = Path(__file__).parent / "beside"
@@ -58,10 +55,6 @@ async def frames_of(name: str) -> list[Frame]:
         return (await play(records, name))[0]
 
 
-def expected(name: str) -> list[str]:
-    return (TURNS / f"{name}.frames.jsonl").read_text().splitlines()
-
-
 @pytest.mark.parametrize("slice_ms", [None, 0], ids=["as long as it can", "sliced at every boundary"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_turn_with_more_than_text_gives_exactly_these_frames(name: str, slice_ms: int | None) -> None:
@@ -69,17 +62,12 @@ async def test_a_turn_with_more_than_text_gives_exactly_these_frames(name: str, 
     async with await Records.in_memory() as records:
         frames, slices = await play(records, name, slice_ms=slice_ms)
 
-    assert (expected(name), slices) == (written(frames), 1 if slice_ms is None else 2)
+    assert (expected(TURNS, name), slices) == (written(frames), 1 if slice_ms is None else 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_stored_message_is_the_fold_of_the_frames(name: str) -> None:
     """LAW-P2"""
     async with await Records.in_memory() as records:
-        message = Message(id="")
-        for frame in (await play(records, name))[0]:
-            message = fold(message, frame)
-        stored = await records.messages(Key(owner="ada", conversation_id="talk"), Span())
-
-    assert stored is not None
-    assert stored[-1].parts == message.parts
+        message = folded((await play(records, name))[0])
+        assert await stored(records) == message.parts

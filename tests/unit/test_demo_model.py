@@ -8,11 +8,11 @@ import pytest
 from assistants.definition import Assistant
 from assistants.demo import FURTHER, STARTERS, SUGGESTED, TURNS, demo_assistant
 from assistants.demo_model import ABOUT, NO_TOOLS, NOTHING, DemoModel
+from engine.blocks import blocks
 from protocol.checkpoint import ToolCall
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
 from protocol.model import Cited, ModelRequest, Stopped, TextDelta
-from providers.history import blocks
 from providers.script import Script, load_scripts
 from tools.declare import Call
 from tools.execute import execute
