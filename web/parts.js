@@ -109,8 +109,18 @@ function linked(url, mediaType, title) {
 }
 
 function written(content, mediaType) {
+  if (isTable(content)) return table(content);
   if (mediaType !== "text/markdown" || typeof content !== "string") return element("pre", { tabindex: "0" }, pretty(content));
   const text = element("div", { class: "text" });
   new MarkdownView(text).finish(content);
   return text;
+}
+
+function isTable(content) {
+  return Array.isArray(content) && content.length > 0 && content.every((row) => Array.isArray(row) && row.every((cell) => Object(cell) !== cell));
+}
+
+function table(rows) {
+  const body = rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, String(cell ?? "")))));
+  return element("div", { class: "table", tabindex: "0" }, element("table", {}, element("tbody", {}, ...body)));
 }

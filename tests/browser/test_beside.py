@@ -57,7 +57,8 @@ async def test_what_was_left_out_and_that_the_budget_is_used_up_are_said(page: P
 ARTIFACTS: list[dict[str, Any]] = [
     {"kind": "page", "title": "Notes", "mediaType": "text/markdown", "content": "**Bold** <b>no</b> [x](javascript:a)"},
     {"kind": "html", "mediaType": "text/html", "content": "<script>alert(1)</script>"},
-    {"kind": "table", "content": [["x", "1152921504606846976"]]},
+    {"kind": "table", "content": [["x", "1152921504606846976"], [1, None]]},
+    {"kind": "data", "content": {"x": ["<b>"]}},
     {"kind": "image", "title": "Ours", "mediaType": "image/svg+xml", "url": "/icon.svg"},
     {"kind": "image", "title": "Theirs", "mediaType": "image/png", "url": "https://example.org/p.png"},
     {"kind": "page", "title": "Script", "url": "javascript:alert(1)"},
@@ -77,12 +78,14 @@ async def test_what_a_tool_made_is_shown_and_is_never_markup(page: Page, chat: S
     address = page.url
     link = 'target="_blank" rel="noopener noreferrer"'
     assert await page.locator(".artifact h4").all_inner_texts() == [
-        *("Notes", "html", "table", "Ours", "Theirs", "Script", "Broken")
+        *("Notes", "html", "table", "data", "Ours", "Theirs", "Script", "Broken")
     ]
     assert contents == [
         '<div class="text"><p><strong>Bold</strong> &lt;b&gt;no&lt;/b&gt; [x](javascript:a)</p></div>',
         '<pre tabindex="0">&lt;script&gt;alert(1)&lt;/script&gt;</pre>',
-        '<pre tabindex="0">[\n  [\n    "x",\n    "1152921504606846976"\n  ]\n]</pre>',
+        '<div class="table" tabindex="0"><table><tbody><tr><td>x</td><td>1152921504606846976</td></tr>'
+        "<tr><td>1</td><td></td></tr></tbody></table></div>",
+        '<pre tabindex="0">{\n  "x": [\n    "&lt;b&gt;"\n  ]\n}</pre>',
         f'<img src="{address}icon.svg" alt="Ours">',
         f'<p><a href="https://example.org/p.png" {link}>Open at example.org</a></p>',
         '<p class="aside">It lies where this page does not lead.</p>',
