@@ -18,6 +18,7 @@ from api.ports import ApiParts, Place
 from api.stopping import end_run
 from assistants.definition import Assistant
 from frames.projection import Sdk
+from protocol.checkpoint import words_of
 from protocol.errors import StoreUnavailable, TurnkeepError
 from protocol.turn import Transport, TurnRequest, files_of
 from records.turns import FIRST_SEQUENCE
@@ -229,9 +230,13 @@ class Turns:
 
 def _asking(request: TurnRequest, question: Question) -> TurnRequest:
     """The request with a question as it was stored."""
-    text = "".join(str(part["text"]) for part in question.parts if part["type"] == "text")
     files = files_of(question.parts)
-    found = {"user_message_id": question.id, "text": text, "files": files, "has_attachments": bool(files)}
+    found = {
+        "user_message_id": question.id,
+        "text": words_of(question.parts),
+        "files": files,
+        "has_attachments": bool(files),
+    }
     return request.model_copy(update=found)
 
 

@@ -18,6 +18,12 @@ STARTERS = (
     "Explain frames.",
 )
 
+SUGGESTED = 2
+FURTHER = (
+    "Send a note, but ask me first.",
+    "What if the model is busy?",
+)  # there is more to see than fits an empty page
+
 INSTRUCTIONS = """\
 You are the demo assistant of Turnkeep, a durable chat runner. Answer in a few plain sentences.
 For questions about Turnkeep search the documentation, read the best part, and answer from it, naming the page. If the \
@@ -35,4 +41,12 @@ def demo_assistant(
         model=model,
         tools=(*docs_tools(load_docs(root)), *counting_tools(pace), *outbox_tools(Outbox(outbox))),
         starters=STARTERS,
+        suggest=what_else,
     )
+
+
+async def what_else(question: str, _answer: str) -> tuple[str, ...]:
+    """What else there is to see, beginning after what was just seen."""
+    everything = (*STARTERS, *FURTHER)
+    after = everything.index(question) + 1 if question in everything else 0
+    return (*everything[after:], *everything[:after])[:SUGGESTED]

@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.blocks import blocks
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
 from protocol.model import ModelEvent, ModelRequest
-from providers.history import blocks, calls_made, question, text_of, turn_start
-from providers.script import Script, ScriptedCall, StopEvent, TextEvent, ToolInputEvent
+from providers.history import calls_made, question, text_of, turn_start
+from providers.script import Script, ScriptedCall, SourceEvent, StopEvent, TextEvent, ToolInputEvent
 from providers.scripted import Pace, play
 from providers.stub import quote
 
@@ -41,7 +42,7 @@ class DemoModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         asked = question(request.messages)
         script = self._scripts.get(_key(asked))
-        call = _scripted(script, calls_made(request.messages)) if script else _from_docs(asked, request)
+        call = _scripted(script, request) if script else _from_docs(asked, request)
         async for event in play(_numbered(call, len(request.messages)), model=MODEL, pace=self._pace):
             yield event
 
@@ -58,10 +59,11 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"[\w%]+", text.casefold()))
 
 
-def _scripted(script: Script, number: int) -> ScriptedCall:
+def _scripted(script: Script, request: ModelRequest) -> ScriptedCall:
+    number = calls_made(request.messages)
     if number >= len(script.calls):
         raise ProviderError("invalid", "The scripted turn has no further model call.")
-    return script.calls[number]
+    return script.calls[number].at(request.attempt)
 
 
 def _numbered(call: ScriptedCall, messages: int) -> ScriptedCall:
@@ -88,7 +90,7 @@ def _from_docs(asked: str, request: ModelRequest) -> ScriptedCall:
     if read is None:
         return _calls("", "read_doc", {"path": best["path"], "part": best["part"]})
     text = best["snippet"] if read.failed else read.value["text"]
-    return _says(_quotation(best, text, found.value[1:]))
+    return _says(_quotation(best, text, found.value[1:]), source=best["path"])
 
 
 def _answered(messages: Sequence[JsonObject]) -> dict[str, _Answered]:
@@ -128,8 +130,10 @@ def _beginning(text: str) -> str:
     return "\n\n".join(kept) or quote(text, QUOTED)
 
 
-def _says(text: str) -> ScriptedCall:
-    return ScriptedCall(events=(TextEvent(type="text", text=text, words=True), StopEvent(type="stop")), gap_ms=GAP_MS)
+def _says(text: str, source: str = "") -> ScriptedCall:
+    said = TextEvent(type="text", text=text, words=True)
+    cited = (SourceEvent(type="source", title=source, media_type="text/markdown"),) if source else ()
+    return ScriptedCall(events=(said, *cited, StopEvent(type="stop")), gap_ms=GAP_MS)
 
 
 def _calls(text: str, name: str, given: JsonObject) -> ScriptedCall:

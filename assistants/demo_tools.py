@@ -11,7 +11,7 @@ from assistants.calculator import calculate
 from assistants.docs_search import Docs
 from assistants.outbox import Note, Outbox
 from protocol.json import JsonObject
-from tools.declare import Call, Tool, tool
+from tools.declare import Artifact, Call, Tool, tool
 
 GENERATED = {"requirements.md"}  # a list of tests answers no question
 NoteText = Annotated[str, Field(min_length=1, max_length=2000)]
@@ -78,6 +78,7 @@ def outbox_tools(outbox: Outbox) -> tuple[Tool, ...]:
 
     async def send(call: Call, text: str) -> JsonObject:
         number = await outbox.append(Note(key=call.key, owner=call.owner, text=text))
+        call.present(Artifact(kind="note", title="The note as it was sent", media_type="text/markdown", content=text))
         return {"sent": True, "notes": number}
 
     @tool(repeat="never")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import cast
 
+from engine.blocks import blocks
 from engine.prompt import without_thoughts
 from protocol.json import Json, JsonObject
 
@@ -71,13 +72,14 @@ def squeezed(messages: tuple[JsonObject, ...], start: int) -> Cut | None:
 
 
 def _begins_turn(message: JsonObject) -> bool:
-    return message["role"] == "user" and any(block.get("type") != "tool_result" for block in _blocks(message))
+    return message["role"] == "user" and any(block.get("type") != "tool_result" for block in blocks(message))
 
 
 def _without_results(message: JsonObject) -> JsonObject:
     """The first message of what is left: it answers no call any more."""
-    kept: list[Json] = [block for block in _blocks(message) if block.get("type") != "tool_result"]
-    return message if len(kept) == len(_blocks(message)) else {**message, "content": kept}
+    said = [*blocks(message)]
+    kept: list[Json] = [block for block in said if block.get("type") != "tool_result"]
+    return message if len(kept) == len(said) else {**message, "content": kept}
 
 
 def _without_long_results(message: JsonObject) -> JsonObject:
@@ -85,14 +87,9 @@ def _without_long_results(message: JsonObject) -> JsonObject:
         {**block, "content": [{"type": "text", "text": LEFT_OUT}]}
         if block.get("type") == "tool_result" and tokens([block]) > LONG_RESULT
         else block
-        for block in _blocks(message)
+        for block in blocks(message)
     ]
     return message if message["role"] != "user" else {**message, "content": cast("list[Json]", content)}
-
-
-def _blocks(message: JsonObject) -> list[JsonObject]:
-    content = message["content"]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _bytes(value: Json) -> int:

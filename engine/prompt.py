@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
+from engine.blocks import THOUGHTS
 from protocol.json import JsonObject
-
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def without_thoughts(messages: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
@@ -20,7 +19,7 @@ def _without(message: JsonObject) -> JsonObject:
     content = message["content"]
     if message["role"] != "assistant" or not isinstance(content, list):
         return message
-    kept = [block for block in content if not (isinstance(block, dict) and block.get("type") in _THOUGHTS)]
+    kept = [block for block in content if not (isinstance(block, dict) and block.get("type") in THOUGHTS)]
     if len(kept) == len(content):
         return message
     return {**message, "content": kept or [{"type": "text", "text": "…"}]}

@@ -15,12 +15,10 @@ All else stays as it is, to the byte. What is well formed comes back as the same
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from engine.blocks import SERVED_CALLS, THOUGHTS, blocks
 from protocol.json import Json, JsonObject
 
 INTERRUPTED = "The call was interrupted and its outcome is not known. It may or may not have taken effect: check before doing it again."
-
-_SERVED = ("server_tool_use", "mcp_tool_use")
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def repaired(messages: tuple[JsonObject, ...], used: frozenset[str] = frozenset()) -> tuple[JsonObject, ...]:
@@ -38,7 +36,7 @@ def repaired(messages: tuple[JsonObject, ...], used: frozenset[str] = frozenset(
 
 def call_ids(messages: Sequence[JsonObject]) -> set[str]:
     """The ids of all calls."""
-    return {str(block["id"]) for message in messages for block in _blocks(message) if block.get("type") == "tool_use"}
+    return {str(block["id"]) for message in messages for block in blocks(message) if block.get("type") == "tool_use"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,14 +50,14 @@ class _Repair:
 
     def model_said(self, message: JsonObject) -> None:
         self.answer(())
-        content: list[Json] = [kept for block in _blocks(message) if (kept := self._kept(block)) is not None]
-        while content and _kind(content[-1]) in _THOUGHTS:
+        content: list[Json] = [kept for block in blocks(message) if (kept := self._kept(block)) is not None]
+        while content and _kind(content[-1]) in THOUGHTS:
             content.pop()
         if content:
             self.messages.append(_with(message, content))
 
     def user_said(self, message: JsonObject) -> None:
-        self.answer(tuple(_blocks(message)), message)
+        self.answer(tuple(blocks(message)), message)
 
     def answer(self, said: tuple[JsonObject, ...], message: JsonObject | None = None) -> None:
         """Results of all calls that are owed, first of all, then what else was said."""
@@ -74,7 +72,7 @@ class _Repair:
             return
         if self.messages and self.messages[-1]["role"] == "user":
             before = self.messages.pop()
-            content = [*_blocks(before), *content]
+            content = [*blocks(before), *content]
         self.messages.append(_with(message or {"role": "user"}, content))
 
     def _kept(self, block: JsonObject) -> JsonObject | None:
@@ -87,7 +85,7 @@ class _Repair:
                 return block if block.get("data") else None
             case "tool_use":
                 return self._call(block)
-            case kind if kind in _SERVED:
+            case kind if kind in SERVED_CALLS:
                 return block if block.get("id") in self.paired else None
             case str(kind) if kind.endswith("tool_result"):
                 return block if kind != "tool_result" and block.get("tool_use_id") in self.paired else None
@@ -133,18 +131,10 @@ def _result(block: JsonObject | None, now: str) -> JsonObject:
 
 def _paired(messages: Sequence[JsonObject]) -> set[Json]:
     """Ids of the provider's own calls that have their result."""
-    blocks = [block for message in messages for block in _blocks(message) if message.get("role") == "assistant"]
-    called = {str(block.get("id")) for block in blocks if block.get("type") in _SERVED}
-    answered = {str(block.get("tool_use_id")) for block in blocks if _kind(block).endswith("_tool_result")}
+    said = [block for message in messages for block in blocks(message) if message.get("role") == "assistant"]
+    called = {str(block.get("id")) for block in said if block.get("type") in SERVED_CALLS}
+    answered = {str(block.get("tool_use_id")) for block in said if _kind(block).endswith("_tool_result")}
     return {*(called & answered)}
-
-
-def _blocks(message: JsonObject) -> Iterator[JsonObject]:
-    content = message.get("content")
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
 
 
 def _kind(block: Json) -> str:
@@ -158,7 +148,7 @@ def _blank(block: JsonObject) -> bool:
 def _of_the_model(block: JsonObject) -> bool:
     """Whether no user says such a thing; what a call owes is looked at before."""
     kind = _kind(block)
-    return kind in ("tool_use", *_SERVED, *_THOUGHTS) or kind.endswith("tool_result")
+    return kind in ("tool_use", *SERVED_CALLS, *THOUGHTS) or kind.endswith("tool_result")
 
 
 def _with(message: JsonObject, content: list[Json]) -> JsonObject:

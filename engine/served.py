@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
+from engine.blocks import SERVED_CALLS, THOUGHTS, blocks
 from engine.numbers import for_browser
 from engine.shorten import shortened
 from engine.text import whole, whole_json
@@ -18,8 +19,6 @@ from protocol.model import Cited, ServedCall, ServedResult
 
 NOT_ANSWERED = "Not answered: the turn ended first."
 PAUSED: Json = {"paused": True}
-
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def called(number: int, step: OpenStep, call: ServedCall) -> tuple[OpenStep, tuple[Frame, ...]]:
@@ -88,12 +87,12 @@ def closed(messages: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
 
     Without served calls that were never answered, answers of calls that are not there, and thoughts that nothing follows.
     """
-    blocks = [block for message in messages for block in _blocks(message)]
-    calls = {str(block["id"]) for block in blocks if _is_call(block)}
-    results = {str(block["tool_use_id"]) for block in blocks if _is_result(block)}
+    said = [block for message in messages for block in blocks(message)]
+    calls = {str(block["id"]) for block in said if _is_call(block)}
+    results = {str(block["tool_use_id"]) for block in said if _is_result(block)}
     kept = []
     for message in messages:
-        before = _blocks(message)
+        before = [*blocks(message)]
         content = without_last_thoughts(block for block in before if not _is_alone(block, calls & results))
         if len(content) == len(before):
             kept.append(message)
@@ -104,10 +103,10 @@ def closed(messages: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
 
 def without_last_thoughts(content: Iterable[JsonObject]) -> list[JsonObject]:
     """The blocks up to the last one that says or does something: a message that ends in thought is refused."""
-    blocks = list(content)
-    while blocks and blocks[-1].get("type") in _THOUGHTS:
-        blocks.pop()
-    return blocks
+    kept = list(content)
+    while kept and kept[-1].get("type") in THOUGHTS:
+        kept.pop()
+    return kept
 
 
 def _frame_id(number: int, at: int) -> str:
@@ -135,15 +134,10 @@ def _output(number: int, at: int, result: ServedResult) -> Frame:
 
 def _input(call: str, history: tuple[JsonObject, ...]) -> JsonObject:
     for message in reversed(history):
-        for block in _blocks(message):
+        for block in blocks(message):
             if _is_call(block) and block["id"] == call and isinstance(block.get("input"), dict):
                 return cast("JsonObject", block["input"])
     return {}
-
-
-def _blocks(message: JsonObject) -> list[JsonObject]:
-    content = message["content"]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _is_alone(block: JsonObject, pairs: set[str]) -> bool:
@@ -152,7 +146,7 @@ def _is_alone(block: JsonObject, pairs: set[str]) -> bool:
 
 
 def _is_call(block: JsonObject) -> bool:
-    return block.get("type") in ("server_tool_use", "mcp_tool_use")
+    return block.get("type") in SERVED_CALLS
 
 
 def _is_result(block: JsonObject) -> bool:

@@ -20,7 +20,7 @@ NO_OUTPUT = "(no output)"  # providers refuse empty text
 PROMPTS = 8  # more are no help
 PROMPT_LENGTH = 500  # code points
 
-_VERDICT_FRAMES = ("data-error", "error", "data-handoff", "data-suggested-prompts")
+_NOT_OF_A_STOP = ("data-error", "error", "data-handoff", "data-suggested-prompts")
 STOPPED = Outcome(status="stopped", finish_reason="other", kind="stopped", message="Stopped.")
 OVER_BUDGET = Outcome(
     status="completed",
@@ -55,10 +55,10 @@ def settle(turn: Turn, outcome: Outcome, content: tuple[JsonObject, ...] | None 
 
 def stopped_instead(advance: Advance) -> Advance:
     """The same end as a stop: a stop was recorded before the seal, and recorded intent decides (C3)."""
-    frames = tuple(frame for frame in advance.frames if frame["type"] not in _VERDICT_FRAMES)
+    frames = tuple(frame for frame in advance.frames if frame["type"] not in _NOT_OF_A_STOP)
     frames = (*frames[:-1], *_verdict(STOPPED), frames[-1])
     state = advance.turn.state
-    parts = tuple(part for part in state.message.parts if part["type"] not in _VERDICT_FRAMES)
+    parts = tuple(part for part in state.message.parts if part["type"] not in _NOT_OF_A_STOP)
     message = state.message.model_copy(update={"parts": parts})
     state = state.model_copy(update={"outcome": STOPPED, "message": message})
     return Advance(turn=replace(advance.turn, state=state), frames=frames, command=Settle(STOPPED))

@@ -14,7 +14,12 @@ from protocol.frames import FinishReason, Frame, data
 from protocol.json import JsonObject
 from protocol.turn import RunStatus
 
-_CLOSING: Final = ("data-handoff", "data-error", "data-usage")  # said about the run as a whole, after its last step
+_CLOSING: Final = (
+    "data-handoff",
+    "data-error",
+    "data-usage",
+    "data-suggested-prompts",
+)  # said about the run as a whole, after its last step
 _NO_ANSWER: Final = "The run ended without an answer."
 _REASONS: Final[dict[str, FinishReason]] = {
     "max_tokens": "length",
@@ -76,20 +81,17 @@ def _text(part: dict[str, Any], kind: str, part_id: str) -> Iterator[Frame]:
 
 def _tool(part: dict[str, Any]) -> Iterator[Frame]:
     call, name = part["toolCallId"], part["toolName"]
-    yield {"type": "tool-input-start", "toolCallId": call, "toolName": name, "dynamic": True}
+    known: dict[str, Any] = {"toolCallId": call, "dynamic": True}
+    if "providerExecuted" in part:
+        known["providerExecuted"] = part["providerExecuted"]
+    yield cast("Frame", {"type": "tool-input-start", "toolName": name, **known})
     if "input" in part:
-        yield {
-            "type": "tool-input-available",
-            "toolCallId": call,
-            "toolName": name,
-            "input": part["input"],
-            "dynamic": True,
-        }
+        yield cast("Frame", {"type": "tool-input-available", "toolName": name, "input": part["input"], **known})
     yield from _approval(part)
     if part["state"] == "output-available":
-        yield {"type": "tool-output-available", "toolCallId": call, "output": part["output"], "dynamic": True}
+        yield cast("Frame", {"type": "tool-output-available", "output": part["output"], **known})
     elif part["state"] == "output-error":
-        yield {"type": "tool-output-error", "toolCallId": call, "errorText": part["errorText"], "dynamic": True}
+        yield cast("Frame", {"type": "tool-output-error", "errorText": part["errorText"], **known})
     elif part["state"] == "output-denied":
         yield {"type": "tool-output-denied", "toolCallId": call}
 

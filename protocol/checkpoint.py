@@ -4,6 +4,7 @@ The engine works on this value and nothing else; written as JSON at a boundary, 
 on. What belongs to a step that the model has not finished is the engine's `OpenStep` and is never written.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -73,6 +74,11 @@ class Message(Stored):
     id: str
     role: Literal["assistant"] = "assistant"
     parts: tuple[JsonObject, ...] = ()
+
+
+def words_of(parts: Sequence[JsonObject]) -> str:
+    """All text of a message's parts, as a person reads it."""
+    return "".join(str(part["text"]) for part in parts if part["type"] == "text")
 
 
 class TurnState(Stored):

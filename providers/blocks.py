@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.blocks import SERVED_CALLS
 from engine.text import paired
 from protocol.json import Json, JsonObject
 from protocol.model import Compacted, ModelEvent, ServedCall, TextDelta, ThinkingDelta, ToolInputDelta
 from providers.history import tool_input
-from providers.served import SERVED_CALLS, cited, is_served_result, served_result
+from providers.served import cited, is_served_result, served_result
 
 _SHOWN = {"text": "text", "thinking": "thinking"}  # type of a block: where it keeps its text
 _OF_BLOCK = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}

@@ -3,21 +3,11 @@
 History has the shape of `protocol/model.py`. Nothing here changes a message; nothing here knows a provider.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
+from engine.blocks import THOUGHTS, blocks
 from engine.numbers import UnreadableInput, parse_input
 from protocol.json import JsonObject
-
-THOUGHTS = frozenset({"thinking", "redacted_thinking"})
-
-
-def blocks(message: JsonObject) -> Iterator[JsonObject]:
-    """The blocks of a message; content that is a plain string counts as one text block."""
-    content = message.get("content")
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
 
 
 def text_of(message: JsonObject) -> str:

@@ -9,10 +9,11 @@ model is known to reject (REQ-H7).
 from collections.abc import Sequence
 from typing import Any
 
+from engine.blocks import blocks
 from protocol.json import JsonObject
 from protocol.model import ModelRequest
 from providers.capabilities import capabilities
-from providers.history import blocks, tools_used
+from providers.history import tools_used
 
 FAST_BETA = "fast-mode-2026-02-01"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"

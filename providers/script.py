@@ -8,7 +8,7 @@ JSON, one value a line. The first line names the script, each further line is on
     {"expect": {"tool_results": 1}, "events": [{"type": "text", "text": "4"}, {"type": "stop"}], "gap_ms": 30}
 
 (each on one line; blank lines are allowed). Consecutive events of one kind, or of one tool call, are one block; a `block_end`
-between them makes two. A call ends with `stop` or `error`. This module reads; `providers/scripted.py` plays.
+between them makes two, as does what stands on its own: `source`, `compaction`. A call ends with `stop` or `error`. This module reads; `providers/scripted.py` plays.
 """
 
 import re
@@ -64,6 +64,22 @@ class ToolInputEvent(_Strict):
     delta: str
 
 
+class SourceEvent(_Strict):
+    """What the text before it rests on: a page where there is a `url`, else a document."""
+
+    type: Literal["source"]
+    title: str
+    url: str = ""
+    media_type: str = "text/plain"
+
+
+class CompactionEvent(_Strict):
+    """The provider puts a summary in place of what is old."""
+
+    type: Literal["compaction"]
+    summary: str
+
+
 class BlockEndEvent(_Strict):
     """What follows is a new block, even if it is of the same kind."""
 
@@ -88,7 +104,8 @@ class StopEvent(_Strict):
 
 
 ScriptEvent = Annotated[
-    TextEvent | ThinkingEvent | ToolInputEvent | BlockEndEvent | ErrorEvent | StopEvent, Field(discriminator="type")
+    TextEvent | ThinkingEvent | ToolInputEvent | SourceEvent | CompactionEvent | BlockEndEvent | ErrorEvent | StopEvent,
+    Field(discriminator="type"),
 ]
 
 

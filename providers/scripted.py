@@ -11,14 +11,26 @@ from itertools import groupby
 
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, ModelEvent, ModelRequest, Stopped, TextDelta, ThinkingDelta, ToolInputDelta
+from protocol.model import (
+    BlockEnded,
+    Cited,
+    Compacted,
+    ModelEvent,
+    ModelRequest,
+    Stopped,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
 from providers.history import calls_made, question, tool_input, tool_results
 from providers.script import (
+    CompactionEvent,
     ErrorEvent,
     Expect,
     Script,
     ScriptedCall,
     ScriptEvent,
+    SourceEvent,
     StopEvent,
     TextEvent,
     ThinkingEvent,
@@ -106,6 +118,10 @@ def _block(events: Sequence[ScriptEvent]) -> _Block:
             fragments = [event.delta for event in events if isinstance(event, ToolInputEvent)]
             kept: JsonObject = {"type": "tool_use", "id": call_id, "name": name, "input": tool_input(fragments)}
             return _Block(deltas=[ToolInputDelta(call_id, name, fragment) for fragment in fragments], kept=kept)
+        case SourceEvent():
+            return _Block(deltas=[_cited(event) for event in events if isinstance(event, SourceEvent)])
+        case CompactionEvent(summary=summary):
+            return _Block(deltas=[Compacted()], kept={"type": "compaction", "content": summary})
         case _:
             return _Block()  # a block_end only parts its neighbours
 
@@ -114,6 +130,10 @@ def _text(deltas: Sequence[str]) -> _Block:
     if not deltas:  # providers refuse an empty text block in the history
         return _Block()
     return _Block(deltas=[TextDelta(delta) for delta in deltas], kept={"type": "text", "text": "".join(deltas)})
+
+
+def _cited(event: SourceEvent) -> Cited:
+    return Cited(title=event.title, url=event.url, media_type=event.media_type)
 
 
 def _thinking(events: Sequence[ThinkingEvent]) -> _Block:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from protocol.json import Json, JsonObject
 from protocol.model import Cited, ServedResult
 
-SERVED_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 MAX_SHOWN_BYTES = 65_536  # of a result: as much as a tool of ours may give
 
 _RESULT = "_tool_result"

@@ -12,7 +12,7 @@ from assistants.definition import Assistant
 from engine.settle import suggesting
 from engine.title import title_of
 from engine.values import Advance
-from protocol.checkpoint import Message, Outcome, Seal
+from protocol.checkpoint import Outcome, Seal, words_of
 from protocol.turn import TurnRequest
 from records.values import Place
 from runner.parts import Parts
@@ -35,7 +35,7 @@ class Afterwards:
         self.cancel()
         if suggest is None or outcome is None or not _answered(outcome):
             return advance
-        asked = suggest(self._request.text, _text(advance.turn.state.message))
+        asked = suggest(self._request.text, words_of(advance.turn.state.message.parts))
         prompts = asyncio.get_running_loop().create_task(self._bounded(asked, ()))
         await asyncio.sleep(0)
         if not prompts.done():
@@ -50,7 +50,7 @@ class Afterwards:
             if self._prompts is not None and (prompts := await self._prompts):
                 await records.suggest(self._place, prompts)
             if request.sequence == 1 and _answered(seal.outcome):
-                title = await self._title(_text(seal.message))
+                title = await self._title(words_of(seal.message.parts))
                 await records.entitle(request.tenant, request.conversation_id, title)
         except Exception:  # noqa: BLE001 - the answer is stored, and nobody waits for this
             self._parts.observer.trouble(request.run_id, "what follows an answer could not be stored")
@@ -85,7 +85,3 @@ class Afterwards:
 
 def _answered(outcome: Outcome) -> bool:
     return outcome.status == "completed" and not outcome.kind  # a hand-off is no answer
-
-
-def _text(message: Message) -> str:
-    return "".join(str(part["text"]) for part in message.parts if part["type"] == "text")

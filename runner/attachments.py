@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from engine.blocks import blocks
 from protocol.errors import ProviderError, TurnkeepError
 from protocol.json import Json, JsonObject
 from protocol.model import ModelRequest
 from protocol.turn import TurnRequest
-from providers.history import blocks
 from providers.media import reads
 from records.files import Files
 

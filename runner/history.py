@@ -5,6 +5,7 @@ import asyncio
 from assistants.definition import Assistant
 from engine.context import Cut, trimmed
 from engine.history import Said, mended, reconstruct
+from protocol.checkpoint import words_of
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
 from protocol.turn import TurnRequest, files_of
@@ -59,8 +60,7 @@ async def _write_back(
 
 
 def _said(message: HistoryMessage) -> Said:
-    text = "".join(str(part["text"]) for part in message.parts if part["type"] == "text")
-    return Said(message.role, text, message.provider, files_of(message.parts))
+    return Said(message.role, words_of(message.parts), message.provider, files_of(message.parts))
 
 
 def _claimed(entry: JsonObject) -> Said:

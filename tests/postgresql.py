@@ -9,11 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import psutil
 
-from tests.servers import die_with_parent
+from tests.servers import die_with_parent, until_ready
 
 USER = "turnkeep"
 # The machine does not die with the tests: what the system has is as good as on the disk.
@@ -60,15 +59,7 @@ class PostgreSQLServer:
         )
         output = self._process.stderr
         assert output is not None
-        seen = []
-        for line in output:
-            seen.append(line)
-            if b"ready to accept connections" in line:
-                break
-        else:
-            raise RuntimeError(b"".join(seen).decode())
-        self._drain = threading.Thread(target=_drain, args=(output,), daemon=True)
-        self._drain.start()
+        self._drain = until_ready(output)
 
     def kill(self) -> None:
         """As a crash does it: all of its processes at once."""
@@ -112,8 +103,3 @@ def _program(name: str) -> str:
     if found is None:
         raise RuntimeError(f"{name} is missing: apt-get install postgresql")
     return found
-
-
-def _drain(output: IO[bytes]) -> None:
-    with output:
-        output.read()

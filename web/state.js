@@ -7,13 +7,14 @@
  *
  * `assistant` is the name of the one that was chosen; without it the server decides.
  *
- * A turn is {text, files, answer, end, transport, model}:
+ * A turn is {text, files, answer, end, transport, model, was?}:
  *   text       what was asked; null where the page only knows the answer
  *   files      the parts that attached one to it
  *   answer     the message so far, or null
  *   end        null while it runs, else {outcome, finishReason?, error?} as the client's `end` event has them
  *   transport  "workflow", "inline" or null
  *   model      who answers, or null
+ *   was        while another answer is asked for: the {answer, end, model} that comes back if it is refused
  */
 import { newId } from "./stream.js";
 
@@ -63,14 +64,20 @@ function write(conversation, storage) {
 /** The turns of stored messages, oldest first: a user's message and the answer that follows it. */
 export function turnsOf(messages) {
   const turns = [];
-  for (const { id, role, parts, model = null } of messages) {
+  for (const { id, role, parts, model = null, suggested } of messages) {
     if (role === "user") {
       const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
       turns.push(freshTurn(text, parts.filter((part) => part.type === "file")));
     } else {
       if (turns.length === 0 || turns.at(-1).answer !== null) turns.push(freshTurn(null));
-      Object.assign(turns.at(-1), { answer: { id, role, parts }, end: { outcome: "finished" }, model });
+      Object.assign(turns.at(-1), { answer: { id, role, parts: withPrompts(parts, suggested) }, end: { outcome: "finished" }, model });
     }
   }
   return turns;
+}
+
+/** The parts of an answer with prompts that came after its end, where it has none of its own. */
+export function withPrompts(parts, prompts = []) {
+  if (prompts.length === 0 || parts.some((part) => part.type === "data-suggested-prompts")) return parts;
+  return [...parts, { type: "data-suggested-prompts", data: { prompts } }];
 }

@@ -65,10 +65,10 @@ export class Run {
 
   /** `assistant` undefined leaves it to the server who answers. */
   constructor(
-    { text = null, files = [], conversationId, runId, assistant, handle = null, next = 0, message = EMPTY },
+    { text = null, files = [], regenerates, conversationId, runId, assistant, handle = null, next = 0, message = EMPTY },
     environment = {},
   ) {
-    Object.assign(this, { text, files, conversationId, runId, assistant, handle, next, message });
+    Object.assign(this, { text, files, regenerates, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
@@ -76,8 +76,8 @@ export class Run {
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, files, conversationId, runId, assistant, handle, next, message } = this;
-    return { text, files, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
+    const { text, files, regenerates, conversationId, runId, assistant, handle, next, message } = this;
+    return { text, files, regenerates, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
   }
 
   /**
@@ -160,10 +160,16 @@ export class Run {
     if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
     const start = `startIndex=${this.next}`;
     if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const { text: message, conversationId: conversation_id, runId: run_id, assistant } = this;
-    const files = this.files.length > 0 ? { files: this.files } : {};
-    const body = { message, conversation_id, run_id, assistant, ...files };
+    const { conversationId: conversation_id, runId: run_id, assistant } = this;
+    const body = { ...this.#asked(), conversation_id, run_id, assistant };
     return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
+  }
+
+  /** A question; or the last answer anew, unless somebody went on from it meanwhile (PROTOCOL.md, 3). */
+  #asked() {
+    if (!this.regenerates) return { message: this.text, ...(this.files.length > 0 && { files: this.files }) };
+    const message = { role: "user", parts: [{ type: "text", text: this.text }] };
+    return { message, trigger: "regenerate-message", messageId: this.regenerates, expected_head: this.regenerates };
   }
 
   async #send({ method, path, body }) {

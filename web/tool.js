@@ -1,6 +1,6 @@
 /** One tool call: its name, what it was given, how far it is, what it gave. Values are shown as they came (FR41). */
 import { DecisionView } from "./decision.js";
-import { element, say } from "./dom.js";
+import { element, pretty, say } from "./dom.js";
 
 const STATES = {
   "input-streaming": ["preparing", "Preparing…"],
@@ -25,7 +25,9 @@ export class ToolView {
   /** `runId` is the run that made the call. */
   constructor(part, runId) {
     this.runId = runId;
-    const head = element("div", { class: "tool-head" }, element("span", { class: "tool-name" }, part.toolName), this.#state);
+    const name = element("span", { class: "tool-name" }, part.toolName);
+    const place = part.providerExecuted ? [element("span", { class: "tool-place" }, "at the model's provider")] : [];
+    const head = element("div", { class: "tool-head" }, element("span", {}, name, ...place), this.#state);
     this.element = element("section", { class: "tool", "aria-label": `Tool ${part.toolName}` }, head, this.#given, this.#progress, this.#details);
   }
 
@@ -81,10 +83,6 @@ export function measure(progress) {
 function brief(value) {
   if (typeof value !== "object" || value === null) return pretty(value);
   return Object.entries(value).map(([key, item]) => `${key}: ${JSON.stringify(item)}`).join(", ");
-}
-
-function pretty(value) {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
 /** An output, or the beginning of one that is too large for a frame, and where all of it is. */

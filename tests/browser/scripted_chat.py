@@ -37,6 +37,7 @@ class ScriptedChat:
         self.gaps: dict[int, int] = {}  # at this index a connection jumps to that one, once each
         self.refusals: list[tuple[int, dict[str, Any]]] = []  # the next streams are refused with these, in order
         self.stored: list[dict[str, Any]] = []  # the conversation's messages, newest first
+        self.title = ""  # the conversation's
         self.handle = "run.h1"
         self.transport = "workflow"
         self.asked: list[str] = []
@@ -51,6 +52,11 @@ class ScriptedChat:
         """Let everything that was held go on."""
         self.hold = None
         self._go_on.set()
+
+    def hold_again(self, frames: list[Frame], index: int) -> None:
+        """Play these to the next one who asks, up to this index."""
+        self.frames, self.hold = frames, index
+        self._go_on.clear()
 
     async def respond(self, asked: Asked) -> Answer:
         path = asked.target.partition("?")[0]
@@ -78,8 +84,8 @@ class ScriptedChat:
                 return Answer(headers={"content-type": "image/png"}, pieces=whole(self.files[0]))
             case ["runs", _]:
                 return _json({"transport": self.transport})
-            case ["conversations", _, "messages"]:
-                return _json({"messages": self.stored})
+            case ["conversations", _, *_]:  # itself or its messages: a client reads only what it asked for
+                return _json({"title": self.title, "messages": self.stored})
             case _:
                 return _json(
                     {"error": {"kind": "not_found", "message": "Nothing is here.", "retryable": False}}, status=404

@@ -21,7 +21,7 @@ async def test_stop_settles_the_partial_answer(page: Page, chat: ScriptedChat) -
     shown = await settled(page)
 
     assert "I look that up and count to three meanwhile." in shown
-    assert shown.rstrip().endswith("Stopped.\n\ndemo · durable workflow")
+    assert shown.rstrip().endswith("Stopped.\n\ndemo · durable workflow\n\nRegenerate")
     assert await page.locator(".tool-state").all_inner_texts() == ["Failed", "Failed"]
     assert "POST /api/chat/run.h1/stop" in chat.asked
     await expect(page.get_by_role("button", name="Send")).to_be_enabled()

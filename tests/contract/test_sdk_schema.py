@@ -13,7 +13,8 @@ from frames import sse
 from frames.projection import Projection, Sdk
 from protocol.frames import Frame
 from tests.clients.node import NodeClient
-from tests.golden import test_turns, test_waiting
+from tests.golden import test_beside, test_failing, test_turns, test_waiting
+from tests.golden.frames import expected
 
 PACKAGES: dict[str, Sdk] = {"ai-5": 5, "ai-6-strict": 6, "ai": 6}
 BESIDE: list[Any] = [
@@ -28,8 +29,8 @@ BESIDE: list[Any] = [
 
 def golden() -> list[Frame]:
     """All that the golden turns give, and what only happens to a turn that is disturbed."""
-    lines = [line for name in test_turns.NAMES for line in test_turns.expected(name)]
-    lines += [line for name in test_waiting.NAMES for line in test_waiting.expected(name)]
+    kinds = (test_turns, test_waiting, test_failing, test_beside)
+    lines = [line for kind in kinds for name in kind.NAMES for line in expected(kind.TURNS, name)]
     return [*(json.loads(line) for line in dict.fromkeys(lines)), *BESIDE]
 
 

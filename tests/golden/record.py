@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from protocol.frames import Frame
-from tests.golden import test_failing, test_turns, test_waiting
-from tests.golden.test_turns import written
+from tests.golden import test_beside, test_failing, test_turns, test_waiting
+from tests.golden.frames import written
 
 
 def record(target: Path, frames: list[Frame]) -> None:
@@ -19,14 +19,11 @@ async def main() -> None:
         target = test_turns.TURNS / f"{name}.frames.jsonl"
         if not target.exists():
             record(target, (await test_turns.play(name))[0])
-    for name in test_waiting.NAMES:
-        target = test_waiting.TURNS / f"{name}.frames.jsonl"
-        if not target.exists():
-            record(target, await test_waiting.frames_of(name))
-    for name in test_failing.NAMES:
-        target = test_failing.TURNS / f"{name}.frames.jsonl"
-        if not target.exists():
-            record(target, await test_failing.frames_of(name))
+    for module in (test_waiting, test_failing, test_beside):
+        for name in module.NAMES:
+            target = module.TURNS / f"{name}.frames.jsonl"
+            if not target.exists():
+                record(target, await module.frames_of(name))
 
 
 if __name__ == "__main__":

@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from engine.fold import fold
-from protocol.checkpoint import Message
 from protocol.frames import Frame
 from protocol.turn import SliceResult
 from providers.script import Script, parse_script
 from providers.scripted import ScriptedProvider
 from records.records import Records
-from records.values import Key, Span
 from runner.parts import Chosen
-from tests.golden.test_turns import written
+from tests.golden.frames import expected, folded, stored, written
 from tests.rig import Rig
 from tools.declare import Artifact, Call, tool
 
@@ -68,15 +65,11 @@ async def frames_of(name: str, *, slice_ms: int | None = None) -> list[Frame]:
         return await rig.frames()
 
 
-def expected(name: str) -> list[str]:
-    return (TURNS / f"{name}.frames.jsonl").read_text().splitlines()
-
-
 @pytest.mark.parametrize("slice_ms", [None, 0], ids=["as long as it can", "sliced at every boundary"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_turn_whose_model_fails_gives_exactly_these_frames(name: str, slice_ms: int | None) -> None:
     """REQ-Y2 REQ-G2 REQ-H10 REQ-B20 C21 LAW-P4 [L11]"""
-    assert expected(name) == written(await frames_of(name, slice_ms=slice_ms))
+    assert expected(TURNS, name) == written(await frames_of(name, slice_ms=slice_ms))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,13 +78,8 @@ async def test_the_stored_message_is_the_fold_of_the_frames(name: str) -> None:
     async with await Records.in_memory() as records:
         rig = Rig(records=records)
         await play(rig, name)
-        message, frames = Message(id=""), await rig.frames()
-        for frame in frames:
-            message = fold(message, frame)
-        stored = await records.messages(Key(owner="ada", conversation_id="talk"), Span())
-
-    assert stored is not None
-    assert [message.parts] == [one.parts for one in stored if one.role == "assistant"]
+        message = folded(await rig.frames())
+        assert await stored(records) == message.parts
 
 
 async def test_the_answer_names_who_gave_it_and_the_usage_counts_every_call_once() -> None:
@@ -106,9 +94,7 @@ async def test_the_answer_names_who_gave_it_and_the_usage_counts_every_call_once
 
 async def test_what_a_tool_presented_is_kept_and_a_newer_one_takes_its_place() -> None:
     """REQ-G5 REQ-B25 [L12]: only what the failed call itself had shown is taken back."""
-    message = Message(id="")
-    for frame in await frames_of("what_was_drawn_stays"):
-        message = fold(message, frame)
+    message = folded(await frames_of("what_was_drawn_stays"))
     shown: list[Any] = [part for part in message.parts if part["type"] == "data-artifact"]
 
     assert [(part["id"], part["data"].get("url")) for part in shown] == [("picture", "/final.svg"), ("c1.0.1", None)]

@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 
 from checkpoints.memory import MemoryRunStore
-from engine.fold import fold
-from frames import sse
-from protocol.checkpoint import Message
 from protocol.frames import Frame
 from providers.script import Script, parse_script
 from records.records import Records
-from records.values import Key, Span
+from tests.golden.frames import expected, folded, stored, written
 from tests.rig import MESSAGE_ID, RUN_ID, Rig, StillClock
 
 TURNS = Path(__file__).parent / "turns"
@@ -24,15 +21,6 @@ NAMES = sorted(path.name.removesuffix(".jsonl") for path in TURNS.glob("*.jsonl"
 
 def script_of(name: str) -> Script:
     return parse_script((TURNS / f"{name}.jsonl").read_text())
-
-
-def expected(name: str) -> list[str]:
-    return (TURNS / f"{name}.frames.jsonl").read_text().splitlines()
-
-
-def written(frames: list[Frame]) -> list[str]:
-    pieces = [sse.encode(index, frame) for index, frame in enumerate(frames)]
-    return [piece.decode().split("data: ", 1)[1].rstrip("\n") for piece in pieces]
 
 
 async def play(name: str, *, slice_ms: int | None = None) -> tuple[list[Frame], int]:
@@ -59,7 +47,7 @@ async def test_a_turn_gives_exactly_these_frames(name: str) -> None:
     """REQ-Y2 REQ-B6 REQ-B7"""
     frames, slices = await play(name)
 
-    assert (expected(name), 1) == (written(frames), slices)
+    assert (expected(TURNS, name), 1) == (written(frames), slices)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,7 +55,7 @@ async def test_sliced_at_every_boundary_the_frames_are_the_same(name: str) -> No
     """REQ-Y3 REQ-D1 C21 LAW-P4: each slice begins from the checkpoint's JSON."""
     frames, slices = await play(name, slice_ms=0)
 
-    assert expected(name) == written(frames)
+    assert expected(TURNS, name) == written(frames)
     assert slices == sum(frame["type"] == "start-step" for frame in frames)
 
 
@@ -79,13 +67,8 @@ async def test_the_stored_message_is_the_fold_of_the_frames(name: str) -> None:
         script = script_of(name)
         await rig.begin(script.input)
         await rig.run(script)
-        message = Message(id="")
-        for frame in await rig.frames():
-            message = fold(message, frame)
-        stored = await records.messages(Key(owner="ada", conversation_id="talk"), Span())
-
-    assert stored is not None
-    assert (message.id, [message.parts]) == (MESSAGE_ID, [one.parts for one in stored if one.role == "assistant"])
+        message = folded(await rig.frames())
+        assert (MESSAGE_ID, await stored(records)) == (message.id, message.parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,6 +78,6 @@ def test_every_expected_frame_is_strict_json(name: str) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    for line in expected(name):
+    for line in expected(TURNS, name):
         assert line.isascii()
         assert json.loads(line, parse_constant=refuse)

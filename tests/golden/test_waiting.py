@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from checkpoints.memory import MemoryRunStore
-from engine.fold import fold
-from protocol.checkpoint import Message
 from protocol.frames import Frame
 from protocol.turn import SliceResult
 from providers.script import parse_script
 from records.records import Records
-from records.values import Key, Span
-from tests.golden.test_turns import written
+from tests.golden.frames import expected, folded, stored, written
 from tests.rig import Rig, StillClock
 from tests.waiting import say, waiting_tools
 
@@ -67,15 +64,11 @@ async def frames_of(name: str, *, slice_ms: int | None = None) -> list[Frame]:
         return await rig.frames()
 
 
-def expected(name: str) -> list[str]:
-    return (TURNS / f"{name}.frames.jsonl").read_text().splitlines()
-
-
 @pytest.mark.parametrize("slice_ms", [None, 0], ids=["as long as it can", "sliced at every boundary"])
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_turn_that_waits_gives_exactly_these_frames(name: str, slice_ms: int | None) -> None:
     """C21 LAW-P4 REQ-Y3 [W1] [W3] [W5] [W8]: wherever it is cut, and however long it waited."""
-    assert expected(name) == written(await frames_of(name, slice_ms=slice_ms))
+    assert expected(TURNS, name) == written(await frames_of(name, slice_ms=slice_ms))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,13 +77,8 @@ async def test_the_stored_message_is_the_fold_of_the_frames(name: str) -> None:
     async with await Records.in_memory() as records:
         rig = rig_of(records)
         await play(rig, name)
-        message = Message(id="")
-        for frame in await rig.frames():
-            message = fold(message, frame)
-        stored = await records.messages(Key(owner="ada", conversation_id="talk"), Span())
-
-    assert stored is not None
-    assert [message.parts] == [one.parts for one in stored if one.role == "assistant"]
+        message = folded(await rig.frames())
+        assert await stored(records) == message.parts
 
 
 @pytest.mark.parametrize("name", NAMES)

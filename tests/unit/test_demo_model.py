@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from assistants.definition import Assistant
-from assistants.demo import STARTERS, TURNS, demo_assistant
+from assistants.demo import FURTHER, STARTERS, SUGGESTED, TURNS, demo_assistant
 from assistants.demo_model import ABOUT, NO_TOOLS, NOTHING, DemoModel
+from engine.blocks import blocks
 from protocol.checkpoint import ToolCall
+from protocol.errors import ProviderError
 from protocol.json import JsonObject
-from protocol.model import ModelRequest, Stopped, TextDelta
-from providers.history import blocks
+from protocol.model import Cited, ModelRequest, Stopped, TextDelta
 from providers.script import Script, load_scripts
 from tools.declare import Call
 from tools.execute import execute
@@ -38,8 +39,8 @@ def demo(tmp_path: Path) -> Assistant:
     return demo_assistant(root=tmp_path, outbox=tmp_path / "outbox.jsonl", pace=no_pause)
 
 
-async def call_model(assistant: Assistant, history: list[JsonObject]) -> tuple[list[str], Stopped]:
-    request = ModelRequest(
+def request_of(assistant: Assistant, history: list[JsonObject], attempt: int = 0) -> ModelRequest:
+    return ModelRequest(
         model="demo",
         system=assistant.instructions,
         messages=tuple(history),
@@ -47,8 +48,12 @@ async def call_model(assistant: Assistant, history: list[JsonObject]) -> tuple[l
         max_tokens=8192,
         idle_seconds=60,
         call_seconds=60,
+        attempt=attempt,
     )
-    events = [event async for event in MODEL.stream(request)]
+
+
+async def call_model(assistant: Assistant, history: list[JsonObject]) -> tuple[list[str], Stopped]:
+    events = [event async for event in MODEL.stream(request_of(assistant, history))]
     stopped = events[-1]
     assert isinstance(stopped, Stopped)
     return [event.text for event in events if isinstance(event, TextDelta)], stopped
@@ -133,6 +138,17 @@ async def test_the_long_explanation_comes_in_many_small_pieces(demo: Assistant) 
     assert max(map(len, said)) < 20
 
 
+async def test_a_busy_model_is_busy_once(demo: Assistant) -> None:
+    """REQ-G2: the turn waits and asks again, and a person can see it."""
+    asked: list[JsonObject] = [{"role": "user", "content": [{"type": "text", "text": FURTHER[1]}]}]
+    with pytest.raises(ProviderError) as busy:
+        await call_model(demo, asked)
+    events = [event async for event in MODEL.stream(request_of(demo, asked, attempt=1))]
+
+    assert (busy.value.kind, busy.value.retry_after) == ("rate_limited", 3)
+    assert isinstance(events[-1], Stopped)
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_shipped_script_asks_for_tools_that_take_its_input(name: str, demo: Assistant) -> None:
     tools = {tool.name: tool for tool in demo.tools}
@@ -145,4 +161,25 @@ def test_a_shipped_script_asks_for_tools_that_take_its_input(name: str, demo: As
 
 def test_every_starter_but_the_first_is_a_script() -> None:
     """The first is about the docs, and shows how every other question is answered."""
-    assert {*STARTERS[1:]} <= {script.input for script in SCRIPTS.values()}
+    assert {*STARTERS[1:], *FURTHER} <= {script.input for script in SCRIPTS.values()}
+
+
+async def test_what_is_suggested_goes_round_and_never_repeats_the_question(demo: Assistant) -> None:
+    """REQ-G6: everything can be seen by pressing on."""
+    assert demo.suggest is not None
+    everything, seen = {*STARTERS, *FURTHER}, [STARTERS[0]]
+    for _ in range(len(everything) - 1):
+        suggested = await demo.suggest(seen[-1], "")
+        assert len(suggested) == SUGGESTED
+        seen.append(suggested[0])
+
+    assert (sorted(seen), await demo.suggest("Anything", "")) == (sorted(everything), STARTERS[:SUGGESTED])
+
+
+async def test_a_quotation_names_its_page_as_a_source(demo: Assistant) -> None:
+    _, messages = await turn(demo, STARTERS[0])
+    events = [event async for event in MODEL.stream(request_of(demo, messages[:-1]))]
+
+    assert [event for event in events if isinstance(event, Cited)] == [
+        Cited(title="docs/crash.md", media_type="text/markdown")
+    ]

@@ -90,6 +90,17 @@ async def test_every_sent_note_is_there_with_its_key(demo: Assistant, project: P
     assert [json.loads(line) for line in lines] == [{"key": "r:1.0", "owner": "o", "text": "é\nline"}] * 2
 
 
+async def test_a_sent_note_is_shown_as_it_was_sent(demo: Assistant) -> None:
+    """REQ-G5"""
+    (shown,) = (await run(demo, "send_note", text="**é**")).artifacts
+
+    assert {name: shown[name] for name in ("kind", "mediaType", "content")} == {
+        "kind": "note",
+        "mediaType": "text/markdown",
+        "content": "**é**",
+    }
+
+
 async def test_an_owner_reads_only_their_own_notes(demo: Assistant) -> None:
     """LAW-P5"""
     await run(demo, "send_note", owner="a", text="of a")

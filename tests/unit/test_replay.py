@@ -14,6 +14,7 @@ from protocol.checkpoint import Message
 from protocol.frames import Frame, data
 from protocol.json import JsonObject
 from protocol.turn import RunStatus
+from tests.client_cases import fold_case
 
 TURNS = Path(__file__).parents[1] / "golden" / "turns"
 LOGS = {path.name.split(".")[0]: path for path in sorted(TURNS.parent.glob("*/*.frames.jsonl"))}
@@ -104,3 +105,11 @@ def test_a_run_without_an_answer_still_ends(status: RunStatus, kind: str, told: 
         data("reply", {"stored": True, "model": "m", "grounded": False, "outcome": status}),
         {"type": "finish", "finishReason": reason},
     ]
+
+
+def test_a_replay_keeps_who_made_a_call() -> None:
+    """LAW-P2: the provider's own calls stay its own."""
+    case = fold_case("served")
+    message = Message.model_validate(case.message)
+
+    assert folded(list(frames_of(message, status="completed"))) == message

@@ -8,6 +8,8 @@ from protocol.errors import ProviderError
 from protocol.json import JsonObject
 from protocol.model import (
     BlockEnded,
+    Cited,
+    Compacted,
     ModelEvent,
     ModelRequest,
     Stopped,
@@ -98,6 +100,32 @@ async def test_every_kind_of_block_is_streamed_and_kept_verbatim() -> None:
                 {"type": "tool_use", "id": "b", "name": "calculator", "input": {}},
             ),
             usage=Usage(input_tokens=7, output_tokens=9),
+            model="scripted:test",
+        ),
+    ]
+
+
+async def test_sources_and_a_summary_stand_between_blocks() -> None:
+    """REQ-G4: the history keeps the summary, and of sources nothing."""
+    given: JsonObject = {
+        "events": [
+            {"type": "compaction", "summary": "So far."},
+            {"type": "text", "text": "See there."},
+            {"type": "source", "title": "A", "url": "https://example.org/a"},
+            {"type": "source", "title": "B", "media_type": "text/markdown"},
+            {"type": "stop"},
+        ]
+    }
+    said = await events(provider(given), request(USER))
+
+    assert [event for event in said if event != BlockEnded()] == [
+        Compacted(),
+        TextDelta("See there."),
+        Cited(title="A", url="https://example.org/a"),
+        Cited(title="B", media_type="text/markdown"),
+        Stopped(
+            reason="end_turn",
+            content=({"type": "compaction", "content": "So far."}, {"type": "text", "text": "See there."}),
             model="scripted:test",
         ),
     ]

@@ -111,6 +111,16 @@ test("Stored messages keep the files they attached", () => {
   assert.deepEqual({ text, files }, { text: "What is it?", files: [file] });
 });
 
+test("Prompts that came after the end are the answer's, unless it has its own", () => {
+  const own = { type: "data-suggested-prompts", data: { prompts: ["Own?"] } };
+  const answer = (id, parts, suggested) => ({ id, role: "assistant", parts, suggested });
+
+  const shown = turnsOf([answer("a", [], ["Late?"]), answer("b", [own], ["Late?"]), answer("c", [], [])]);
+
+  const late = { type: "data-suggested-prompts", data: { prompts: ["Late?"] } };
+  assert.deepEqual(shown.map((turn) => turn.answer.parts), [[late], [own], []]);
+});
+
 test("Progress is a share, a count of a total, or only words", () => {
   assert.deepEqual(measure(0.5), { value: 0.5, max: 1, text: "50 %" });
   assert.deepEqual(measure({ counted: 3, of: 20 }), { value: 3, max: 20, text: "3 of 20" });

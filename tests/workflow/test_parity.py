@@ -12,7 +12,8 @@ from providers.script import parse_script
 from records.records import Records
 from resp.keys import Keys
 from tests.golden import test_failing
-from tests.golden.test_turns import NAMES, TURNS, expected, written
+from tests.golden.frames import expected, written
+from tests.golden.test_turns import NAMES, TURNS
 from tests.rig import RUN_ID, Rig, StillClock
 from tests.servers import Server
 from tests.stores import world_at
@@ -60,7 +61,7 @@ async def test_a_durable_turn_gives_the_golden_frames(
     """LAW-P4 C21 REQ-B6 REQ-Y3 [L10]"""
     lines = await play(client, run_id, name, store, slice_ms)
 
-    assert as_golden(lines, run_id) == expected(name)
+    assert as_golden(lines, run_id) == expected(TURNS, name)
 
 
 @pytest.mark.parametrize("name", test_failing.NAMES)
@@ -76,11 +77,11 @@ async def test_a_durable_turn_whose_model_fails_gives_the_golden_frames(
             await (await start(client, ChatTurnInput(run_id=run_id, slice_ms=0))).result()
         lines = written(await rig.frames(run_id))
 
-    assert as_golden(lines, run_id) == test_failing.expected(name)
+    assert as_golden(lines, run_id) == expected(test_failing.TURNS, name)
 
 
 async def test_a_durable_turn_stopped_in_its_text_gives_the_golden_frames(client: Client, run_id: str) -> None:
     """Where a stop falls among frames on their way depends on the store; in memory it is the same every time."""
     lines = await play(client, run_id, "stop_in_text", MemoryRunStore(StillClock()), 180_000)
 
-    assert as_golden(lines, run_id) == expected("stop_in_text")
+    assert as_golden(lines, run_id) == expected(TURNS, "stop_in_text")
