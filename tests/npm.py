@@ -14,14 +14,15 @@ SECONDS = 150  # for an installation over a slow line
 _FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund")
 
 
-def installed(folder: Path, *, newest: bool = False) -> Path:
+def installed(folder: Path) -> Path:
     """The folder, with what its lock names in it."""
     lock, done = folder / "package-lock.json", folder / "node_modules/.package-lock.json"
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # parallel workers install once
         if not done.exists() or done.stat().st_mtime < lock.stat().st_mtime:
-            command = ["npm", "ci", *_FLAGS]
-            subprocess.run(command, cwd=folder, env=environment(newest=newest), check=True, timeout=SECONDS)
+            # Beside the machine's own npm, whose configuration counts, how this network is left: proxies, certificates.
+            command, machine = ["npm", "ci", *_FLAGS], {**os.environ, **environment()}
+            subprocess.run(command, cwd=folder, env=machine, check=True, timeout=SECONDS)
     return folder
 
 

@@ -32,7 +32,8 @@ def write_turns(folder: Path) -> None:
             _call(_text(LONG)),
         ],
         "silent": [_call(_tool("a", "slow_count", to=1, pause_seconds=5)), _call(_text("Done."))],
-        "error": [_call(_text(LONG), failing=True)],
+        "error": [_call(_text(LONG), {"type": "error", "kind": "invalid"})],
+        "retry": [_call(_text(WORDS), {"type": "error", "kind": "upstream"}, again=_text(LONG))],
         "long": [_call(_text(LONG * 20))],
         "short": [_call(_text("Short."))],
     }
@@ -41,10 +42,16 @@ def write_turns(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *calls]))
 
 
-def _call(*events: JsonObject, failing: bool = False) -> JsonObject:
+def _call(*events: JsonObject, again: JsonObject | None = None) -> JsonObject:
+    """A call of the model, and what it says instead where it is made again."""
+    return {"events": _ended(*events), "again": _ended(again) if again else [], "gap_ms": GAP_MS}
+
+
+def _ended(*events: JsonObject) -> list[JsonObject]:
+    if events[-1]["type"] == "error":
+        return [*events]
     asks = any(event["type"] == "tool_input" for event in events)
-    stop: JsonObject = {"type": "stop", "reason": "tool_use" if asks else "end_turn"}
-    return {"events": [*events, {"type": "error", "kind": "upstream"} if failing else stop], "gap_ms": GAP_MS}
+    return [*events, {"type": "stop", "reason": "tool_use" if asks else "end_turn"}]
 
 
 def _text(text: str) -> JsonObject:
