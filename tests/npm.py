@@ -5,6 +5,7 @@ A missing Node fails the tests, it does not skip them. Node 20 or newer and npm 
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,10 @@ def installed(folder: Path) -> Path:
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # parallel workers install once
         if not done.exists() or done.stat().st_mtime < lock.stat().st_mtime:
-            # Beside the machine's own npm, whose configuration counts, how this network is left: proxies, certificates.
-            command, machine = ["npm", "ci", *_FLAGS], {**os.environ, **environment()}
-            subprocess.run(command, cwd=folder, env=machine, check=True, timeout=SECONDS)
+            # The machine's own npm, and not by our environment: how the network is left is said in its own.
+            npm = shutil.which("npm", path=environment()["PATH"])
+            assert npm is not None, "npm is missing: apt-get install nodejs npm"
+            subprocess.run([npm, "ci", *_FLAGS], cwd=folder, check=True, timeout=SECONDS)
     return folder
 
 

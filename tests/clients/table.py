@@ -28,7 +28,7 @@ HEAD = line(["client", "packages", *COLUMNS])
 
 def row(client: Client, answers: Driven) -> str:
     """A client's line. A tick: cut three times, and the stored message at the end. A dash: it has no words for that turn."""
-    cells = [("✓" if answers.passed(turn) else "✗") if turn in answers.held else "–" for turn in COLUMNS]
+    cells = [("✓" if answers.passed(turn) else "✗") if turn in answers.held else "-" for turn in COLUMNS]
     return line([client.name, ", ".join(_versions(client)) or "this repository's", *cells])
 
 

@@ -9,7 +9,7 @@ from protocol.json import JsonObject
 WORDS = "One two \u2028three\u0085 four 你好 🌍👩‍👩‍👧 ha ha ha \n\n data: {} \r\n id: 7 "
 LONG = WORDS * 3
 SOURCES = "sources"  # recorded, see process.py
-GAP_MS = 40  # a turn lives for seconds: a client that was cut comes back while it runs
+GAP_MS = 60  # a turn lives for seconds: a client that was cut comes back while it runs
 
 
 def question(name: str) -> str:
