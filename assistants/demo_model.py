@@ -41,7 +41,7 @@ class DemoModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         asked = question(request.messages)
         script = self._scripts.get(_key(asked))
-        call = _scripted(script, calls_made(request.messages)) if script else _from_docs(asked, request)
+        call = _scripted(script, request) if script else _from_docs(asked, request)
         async for event in play(_numbered(call, len(request.messages)), model=MODEL, pace=self._pace):
             yield event
 
@@ -58,10 +58,11 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"[\w%]+", text.casefold()))
 
 
-def _scripted(script: Script, number: int) -> ScriptedCall:
+def _scripted(script: Script, request: ModelRequest) -> ScriptedCall:
+    number = calls_made(request.messages)
     if number >= len(script.calls):
         raise ProviderError("invalid", "The scripted turn has no further model call.")
-    return script.calls[number]
+    return script.calls[number].at(request.attempt)
 
 
 def _numbered(call: ScriptedCall, messages: int) -> ScriptedCall:

@@ -1,6 +1,6 @@
 """The matrix as the table of docs/clients.md: what was seen, nothing that was meant.
 
-`python -m tests.clients.table` drives every client and writes the table into the page. The tests that drive them compare
+`make clients` drives every client and writes the table into the page. The tests that drive them compare
 their client's line with the page's, so that it can say neither more nor less than the last run.
 """
 

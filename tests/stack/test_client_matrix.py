@@ -1,6 +1,6 @@
 """Other people's clients, as they are, against the API over a real store: through every turn, cut three times on its way.
 
-`docs/clients.md` shows what was seen as a table, which `python -m tests.clients.table` writes.
+`docs/clients.md` shows what was seen as a table, which `make clients` writes.
 """
 
 from collections.abc import AsyncIterator

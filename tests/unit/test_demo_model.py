@@ -12,7 +12,7 @@ from protocol.checkpoint import ToolCall
 from protocol.json import JsonObject
 from protocol.model import ModelRequest, Stopped, TextDelta
 from providers.history import blocks
-from providers.script import Script, load_scripts
+from providers.script import Script, load_scripts, parse_script
 from tools.declare import Call
 from tools.execute import execute
 
@@ -146,3 +146,22 @@ def test_a_shipped_script_asks_for_tools_that_take_its_input(name: str, demo: As
 def test_every_starter_but_the_first_is_a_script() -> None:
     """The first is about the docs, and shows how every other question is answered."""
     assert {*STARTERS[1:]} <= {script.input for script in SCRIPTS.values()}
+
+
+async def test_a_script_that_fails_at_first_goes_on_where_it_is_asked_again() -> None:
+    lines: list[JsonObject] = [
+        {"v": 1, "name": "again", "input": "Once more."},
+        {
+            "events": [{"type": "error", "kind": "upstream"}],
+            "again": [{"type": "text", "text": "Well."}, {"type": "stop", "reason": "end_turn"}],
+        },
+    ]
+    script = parse_script("\n".join(json.dumps(line) for line in lines))
+    asked: JsonObject = {"role": "user", "content": [{"type": "text", "text": "Once more."}]}
+    request = ModelRequest(
+        model="demo", system="", messages=(asked,), max_tokens=1, idle_seconds=1, call_seconds=1, attempt=1
+    )
+
+    events = [event async for event in DemoModel({"again": script}, pace=no_pause).stream(request)]
+
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["Well."]
