@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 # U+2028 and U+0085 are ends of a line to some clients' readers, the emoji is two halves to others.
 WORDS = "One two \u2028three\u0085 four 你好 🌍👩‍👩‍👧 ha ha ha \n\n data: {} \r\n id: 7 "
@@ -23,7 +23,11 @@ def write_turns(folder: Path) -> None:
         "text": [_call(_text(LONG))],
         "thinking": [_call(_thinking(WORDS), _text(LONG))],
         "tools": [
-            _call(_text("Two at once. "), _tool("a", "calculator", expression="2 + 2"), _tool("b", "slow_count", to=3)),
+            _call(
+                _text("Two at once. "),
+                _tool("a", "calculator", expression="2 + 2"),
+                _tool("b", "slow_count", to=3, pause_seconds=0.2),
+            ),
             _call(_tool("c", "calculator", expression="1 / 0"), _tool("d", "nothing")),
             _call(_text(LONG)),
         ],
@@ -47,7 +51,7 @@ def _call(*events: JsonObject, again: JsonObject | None = None) -> JsonObject:
     return {"events": _ended(*events), "again": _ended(again) if again else [], "gap_ms": GAP_MS}
 
 
-def _ended(*events: JsonObject) -> list[JsonObject]:
+def _ended(*events: JsonObject) -> list[Json]:
     if events[-1]["type"] == "error":
         return [*events]
     asks = any(event["type"] == "tool_input" for event in events)
