@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long check format lock smoke bench crash soak record clean
+.PHONY: help run test test-long check format lock smoke bench crash soak record clients clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -52,6 +52,9 @@ soak: $(VENV)/.dev ## Run 200 turns at once for SECONDS= (600) while things die,
 
 record: $(VENV)/.dev ## Write golden files that are missing; existing ones are never touched
 	$(BIN)/python -m tests.golden.record
+
+clients: $(VENV)/.dev ## Drive other people's clients and write what was seen into docs/clients.md
+	PYTHONPATH=clients/python/src $(BIN)/python -m tests.clients.table
 
 clean: ## Remove the virtual environment and the caches; the state in .turnkeep stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -5,6 +5,7 @@ A missing Node fails the tests, it does not skip them. Node 20 or newer and npm 
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +15,16 @@ SECONDS = 150  # for an installation over a slow line
 _FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund")
 
 
-def installed(folder: Path, *, newest: bool = False) -> Path:
+def installed(folder: Path) -> Path:
     """The folder, with what its lock names in it."""
     lock, done = folder / "package-lock.json", folder / "node_modules/.package-lock.json"
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # parallel workers install once
         if not done.exists() or done.stat().st_mtime < lock.stat().st_mtime:
-            command = ["npm", "ci", *_FLAGS]
-            subprocess.run(command, cwd=folder, env=environment(newest=newest), check=True, timeout=SECONDS)
+            # The machine's own npm, and not by our environment: how the network is left is said in its own.
+            npm = shutil.which("npm", path=environment()["PATH"])
+            assert npm is not None, "npm is missing: apt-get install nodejs npm"
+            subprocess.run([npm, "ci", *_FLAGS], cwd=folder, check=True, timeout=SECONDS)
     return folder
 
 

@@ -9,6 +9,8 @@ from tests.clients.cutting import Cutting
 from tests.clients.matrix import Client
 from tests.clients.service import browser
 
+CUTS = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driven:
@@ -17,6 +19,10 @@ class Driven:
     held: dict[str, Any]
     stored: dict[str, Any]
     cuts: dict[str, int]
+
+    def passed(self, turn: str) -> bool:
+        """Whether it ended with what is stored, having been cut as often as it should."""
+        return bool(self.held[turn] == self.stored[turn]) and self.cuts[turn] == CUTS
 
 
 async def driven(url: str, client: Client, turns: Sequence[str]) -> Driven:

@@ -4,7 +4,8 @@ A row is a client in one version; a column is a turn. Every turn is cut three ti
 time, and what the client ends with is the stored message. What differs, and may, is written here and nowhere else:
 
 - The AI SDK's reducer notes an id on parts of thinking, and stops reading at an `error` frame: usage comes after it.
-- assistant-stream has parts of its own shape: text, thinking, calls with their results, and sources.
+- Version 6 of it keeps what was withdrawn, marked, and has no frame for a decision that somebody else took.
+- assistant-stream has parts of its own shape: text, thinking, calls with their results, and sources; what is withdrawn stays.
 """
 
 import re
@@ -23,26 +24,28 @@ Drive = Callable[[list[dict[str, Any]]], Coroutine[Any, Any, list[dict[str, Any]
 Parts = list[dict[str, Any]]
 
 TURNS = ("text", "thinking", "tools", "approval", "denial", "sources", "error", "stop")
+WITHDRAWN = ("retry",)  # assistant-stream has no words for it
 REVISIONS = ("regenerate", "edit")  # what only the SDK's own clients have words for
+COLUMNS = (*TURNS, *WITHDRAWN, *REVISIONS)
 STOP_AT = "four"
 DECISIONS = {"approval": {"type": "approve"}, "denial": {"type": "deny", "reason": "Too much."}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """One row. `replays`: it comes back by the conversation and gets everything again, so each cut has to lie further on."""
+    """One row.
+
+    `packages`: those of others that it is made of. `replays`: it comes back by the conversation and gets everything again, so
+    each cut has to lie further on.
+    """
 
     name: str
-    version: str
+    packages: Sequence[str]
     drive: Drive
     sdk: Major = 7
     speaks: Literal["chat", "frames", "message", "content"] = "chat"
     workflow: str | None = None
     replays: bool = False
-
-    @property
-    def row(self) -> str:
-        return f"{self.name} {self.version}"
 
     @property
     def cuts(self) -> Sequence[int]:
@@ -51,11 +54,13 @@ class Client:
     @property
     def turns(self) -> Sequence[str]:
         # Revising needs the names of messages, which WorkflowChatTransport sends where its options tell it to.
-        return (*TURNS, *REVISIONS) if self.speaks == "chat" else TURNS
+        if self.speaks == "chat":
+            return COLUMNS
+        return TURNS if self.speaks == "content" else (*TURNS, *WITHDRAWN)
 
     def conversation(self, turn: str) -> str:
         """Where it talks: an id belongs to one session, whoever took it first."""
-        return re.sub(r"[^A-Za-z0-9]+", "-", f"{turn} {self.row}")
+        return re.sub(r"[^A-Za-z0-9]+", "-", f"{turn} {self.name}")
 
     def scenario(self, turn: str, *, api: str, cookie: str) -> dict[str, Any]:
         """What the client's script is told."""
@@ -70,7 +75,7 @@ class Client:
         """The answer that the client ended with."""
         match self.speaks:
             case "chat":
-                return ended["messages"][-1]["parts"]
+                return without_withdrawn(ended["messages"][-1]["parts"])
             case "message":
                 return ended["message"]["parts"]
             case "content":
@@ -88,7 +93,24 @@ class Client:
         if self.speaks != "chat":
             return stored
         until = -1 if turn == "error" else None
-        return [{**part, "id": "r1"} if part["type"] == "reasoning" else part for part in stored[:until]]
+        return [self._noted(part) for part in stored[:until]]
+
+    def _noted(self, part: dict[str, Any]) -> dict[str, Any]:
+        """A stored part as the SDK's reducer has it."""
+        if part["type"] == "reasoning":
+            return {**part, "id": "r1"}
+        if "approval" in part and self.workflow and self.sdk == 6:
+            return {**part, "approval": {"id": part["approval"]["id"]}}
+        return part
+
+
+def without_withdrawn(parts: Parts) -> Parts:
+    """A message as docs/clients.md tells clients of SDK 6 to show it."""
+    resets = [at for at, part in enumerate(parts) if part["type"] == "data-reset"]
+    if not resets:
+        return parts
+    step = max(at for at in range(resets[-1]) if parts[at]["type"] == "step-start")
+    return [*without_withdrawn(parts[: step + 1]), *parts[resets[-1] + 1 :]]
 
 
 def played(turn: str) -> str:
@@ -134,19 +156,20 @@ def _content(part: dict[str, Any]) -> dict[str, Any] | None:
             return {"type": part["type"], "text": part["text"]}
         case "dynamic-tool":
             given = {"toolName": part["toolName"], "args": part["input"]}
-            return {"type": "tool-call", **given, "result": part.get("output", part.get("errorText"))}
+            denied = {"error": part["approval"]["reason"]} if part["state"] == "output-denied" else None
+            return {"type": "tool-call", **given, "result": part.get("output", part.get("errorText", denied))}
         case _:
             return None
 
 
 CLIENTS = (
-    Client(name="useChat (ai 6.0.326, @ai-sdk/react)", version="3.0.328", drive=NodeClient("chat.mjs", 6), sdk=6, replays=True),
-    Client(name="useChat (ai 7.0.173, @ai-sdk/react)", version="4.0.177", drive=NodeClient("chat.mjs", 7), replays=True),
-    Client(name="WorkflowChatTransport (@workflow/ai, ai 6)", version="5.0.0", drive=NodeClient("chat.mjs", 6), sdk=6, workflow="@workflow/ai"),
-    Client(name="WorkflowChatTransport (@ai-sdk/workflow, ai 7)", version="2.0.43", drive=NodeClient("chat.mjs", 7), workflow="@ai-sdk/workflow/client"),
-    Client(name="eventsource, Node 20", version="4.1.1", drive=NodeClient("eventsource.mjs", 6), speaks="frames"),
-    Client(name="eventsource, Node 24", version="5.1.5", drive=NodeClient("eventsource.mjs", 7), speaks="frames"),
-    Client(name="assistant-stream", version="0.3.57", drive=NodeClient("assistant_stream.mjs", 7), speaks="content"),
-    Client(name="httpx-sse", version="0.4.3", drive=httpx_sse, speaks="frames"),
-    Client(name="turnkeep-client", version="0.1", drive=turnkeep_client, speaks="message"),
+    Client(name="useChat, SDK 6", packages=("ai", "@ai-sdk/react"), drive=NodeClient("chat.mjs", 6), sdk=6, replays=True),
+    Client(name="useChat, SDK 7", packages=("ai", "@ai-sdk/react"), drive=NodeClient("chat.mjs", 7), replays=True),
+    Client(name="WorkflowChatTransport, SDK 6", packages=("ai", "@workflow/ai"), drive=NodeClient("chat.mjs", 6), sdk=6, workflow="@workflow/ai"),
+    Client(name="WorkflowChatTransport, SDK 7", packages=("ai", "@ai-sdk/workflow"), drive=NodeClient("chat.mjs", 7), workflow="@ai-sdk/workflow/client"),
+    Client(name="EventSource, the machine's Node", packages=("eventsource",), drive=NodeClient("eventsource.mjs", 6), speaks="frames"),
+    Client(name="EventSource, Node 24", packages=("eventsource",), drive=NodeClient("eventsource.mjs", 7), speaks="frames"),
+    Client(name="assistant-ui", packages=("assistant-stream",), drive=NodeClient("assistant_stream.mjs", 7), speaks="content"),
+    Client(name="httpx-sse", packages=("httpx-sse",), drive=httpx_sse, speaks="frames"),
+    Client(name="turnkeep-client", packages=(), drive=turnkeep_client, speaks="message"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from tests.npm import NODE, environment, installed
@@ -19,10 +20,19 @@ class NodeClient:
     script: str
     major: Major
 
+    def version(self, package: str) -> str:
+        """Which one it drives: as installed, not as asked for."""
+        described = json.loads((self._folder / "node_modules" / package / "package.json").read_text())
+        return str(described["version"])
+
+    @property
+    def _folder(self) -> Path:
+        return NODE / f"sdk{self.major}"
+
     async def __call__(self, given: object) -> Any:
         """What the script prints for this argument: scripts of clients take scenarios and give how each ended."""
         newest = self.major == 7
-        folder = await asyncio.to_thread(installed, NODE / f"sdk{self.major}", newest=newest)
+        folder = await asyncio.to_thread(installed, self._folder)
         # By its standard input, so that the packages it imports are those of the folder.
         with (NODE / self.script).open() as script:
             process = await asyncio.create_subprocess_exec(

@@ -73,7 +73,7 @@ class _Citing:
         *before, last = _pieces(message_id)
         for at, piece in enumerate(before):
             await self.store.append(grip, Append(start=at, count=1, payload=piece))
-            await asyncio.sleep(4 * GAP_MS / 1_000)  # it is short, and has to live as long as the others
+            await asyncio.sleep(6 * GAP_MS / 1_000)  # it is short, and has to live as long as the others
         parts = tuple(RECORDED["message"]["parts"])
         seal = Seal(
             outcome=Outcome(status="completed", finish_reason="stop"), message=Message(id=message_id, parts=parts)

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from protocol.json import JsonObject
+from protocol.json import Json, JsonObject
 
 # U+2028 and U+0085 are ends of a line to some clients' readers, the emoji is two halves to others.
 WORDS = "One two \u2028three\u0085 four 你好 🌍👩‍👩‍👧 ha ha ha \n\n data: {} \r\n id: 7 "
 LONG = WORDS * 3
 SOURCES = "sources"  # recorded, see process.py
-GAP_MS = 40  # a turn lives for seconds: a client that was cut comes back while it runs
+GAP_MS = 60  # a turn lives for seconds: a client that was cut comes back while it runs
 
 
 def question(name: str) -> str:
@@ -23,7 +23,11 @@ def write_turns(folder: Path) -> None:
         "text": [_call(_text(LONG))],
         "thinking": [_call(_thinking(WORDS), _text(LONG))],
         "tools": [
-            _call(_text("Two at once. "), _tool("a", "calculator", expression="2 + 2"), _tool("b", "slow_count", to=3)),
+            _call(
+                _text("Two at once. "),
+                _tool("a", "calculator", expression="2 + 2"),
+                _tool("b", "slow_count", to=3, pause_seconds=0.2),
+            ),
             _call(_tool("c", "calculator", expression="1 / 0"), _tool("d", "nothing")),
             _call(_text(LONG)),
         ],
@@ -32,7 +36,8 @@ def write_turns(folder: Path) -> None:
             _call(_text(LONG)),
         ],
         "silent": [_call(_tool("a", "slow_count", to=1, pause_seconds=5)), _call(_text("Done."))],
-        "error": [_call(_text(LONG), failing=True)],
+        "error": [_call(_text(LONG), {"type": "error", "kind": "invalid"})],
+        "retry": [_call(_text(WORDS), {"type": "error", "kind": "upstream"}, again=_text(LONG))],
         "long": [_call(_text(LONG * 20))],
         "short": [_call(_text("Short."))],
     }
@@ -41,10 +46,16 @@ def write_turns(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *calls]))
 
 
-def _call(*events: JsonObject, failing: bool = False) -> JsonObject:
+def _call(*events: JsonObject, again: JsonObject | None = None) -> JsonObject:
+    """A call of the model, and what it says instead where it is made again."""
+    return {"events": _ended(*events), "again": _ended(again) if again else [], "gap_ms": GAP_MS}
+
+
+def _ended(*events: JsonObject) -> list[Json]:
+    if events[-1]["type"] == "error":
+        return [*events]
     asks = any(event["type"] == "tool_input" for event in events)
-    stop: JsonObject = {"type": "stop", "reason": "tool_use" if asks else "end_turn"}
-    return {"events": [*events, {"type": "error", "kind": "upstream"} if failing else stop], "gap_ms": GAP_MS}
+    return [*events, {"type": "stop", "reason": "tool_use" if asks else "end_turn"}]
 
 
 def _text(text: str) -> JsonObject:

@@ -217,3 +217,27 @@ async def test_a_stop_from_inside_the_loop_settles_the_run() -> None:
         confirmed = [await run.stop() async for event in run if event.text == "As far as I go"]
 
     assert (confirmed, run.outcome, run.finish_reason, run.message) == ([True], "finished", "other", message)
+
+
+@pytest.mark.parametrize(("cuts", "outcome"), [(1, "finished"), (3, "stopped")])
+async def test_a_line_that_is_cut_after_a_stop_is_come_back_to_once(cuts: int, outcome: str) -> None:
+    """LAW-P2: what was said until the stop took hold is part of the answer. Who stopped does not wait for it for long."""
+    frames, message = fold_case("stopped").frames, fold_case("stopped").message
+    shown = next(at for at, frame in enumerate(frames) if frame.get("delta") == "As far as I go") + 1
+    asked: list[str] = []
+
+    async def respond(request: Asked) -> Answer:
+        if request.target.endswith("/stop"):
+            return Answer(pieces=whole(b"{}"))
+        asked.append(request.line)
+        first, last = len(asked) == 1, len(asked) > cuts
+        now = frames[:shown] if first else frames[shown:] if last else []
+        sent = b"".join(encode(at, frame) for at, frame in enumerate(now, 0 if first else shown))
+        return Answer(headers=HEADERS, pieces=whole(sent, cut=not last))
+
+    async with Loopback(respond) as loopback, AsyncClient(loopback.url, limits=AT_ONCE) as client:
+        run = client.ask("Go on.")
+        confirmed = [await run.stop() async for event in run if event.text == "As far as I go"]
+
+    assert (confirmed, run.outcome, len(asked)) == ([True], outcome, 2)
+    assert (run.message == message) == (outcome == "finished")

@@ -1,5 +1,5 @@
 // The decoder and the accumulator of assistant-stream (assistant-ui) through scenarios, all at once, as chat.mjs. They read one
-// body; the loop around them is what an application writes to come back: from the last whole event, by its id.
+// body of unnamed events; the loop around them is what an application writes to come back: from the last whole event, by its id.
 //
 // Prints {"content", "status": of the message that came out, "resumes"}.
 import { AssistantMessageAccumulator, UIMessageStreamDecoder } from "assistant-stream";
@@ -13,8 +13,8 @@ async function play({ api, cookie, chatId, text, decide, stopAt }) {
   const say = (what, body) => fetch(`${api}/${handle}/${what}`, { method: "POST", headers, body: JSON.stringify(body ?? {}) });
   const next = () =>
     last === null
-      ? fetch(api, { method: "POST", headers, body: JSON.stringify({ message: text, conversation_id: chatId }) })
-      : fetch(`${api}/${handle}/stream`, { headers: { ...headers, "last-event-id": last } });
+      ? fetch(`${api}?wire=data`, { method: "POST", headers, body: JSON.stringify({ message: text, conversation_id: chatId }) })
+      : fetch(`${api}/${handle}/stream?wire=data`, { headers: { ...headers, "last-event-id": last } });
 
   async function* events() {
     for (;;) {
@@ -28,7 +28,7 @@ async function play({ api, cookie, chatId, text, decide, stopAt }) {
           rest = whole.pop();
           for (const event of whole) {
             last = /^id: (\d+)$/m.exec(event)?.[1] ?? last;
-            if (decide && event.includes("event: tool-approval-request")) say("input", { ...decide, approvalId: /"approvalId":"([^"]+)"/.exec(event)[1] });
+            if (decide && event.includes('"type":"tool-approval-request"')) say("input", { ...decide, approvalId: /"approvalId":"([^"]+)"/.exec(event)[1] });
             if (stopAt && event.includes(stopAt)) say("stop");
             yield new TextEncoder().encode(`${event}\n\n`);
           }

@@ -29,4 +29,6 @@ async function play({ api, cookie, chatId, text, decide, stopAt }) {
   return { frames, code: await ended, requests };
 }
 
+const awake = setInterval(() => {}, 60_000); // version 5 lets the process end while it waits to come back
 console.log(JSON.stringify(await Promise.all(JSON.parse(process.argv[2]).map(play))));
+clearInterval(awake);

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from frames.sse import Parser
-from tests.clients.matrix import CLIENTS, Client
+from tests.clients.matrix import CLIENTS, Client, without_withdrawn
 from tests.clients.service import Browser
 from tests.clients.turns import write_turns
 from tests.stack.embedded import SECONDS, Stack, running_stack
@@ -29,15 +29,6 @@ async def spoken(browser: Browser, conversation: str) -> None:
                 words += sum(event.type == "text-delta" for event in parser.feed(piece))
                 if words >= FIFTH:
                     return
-
-
-def shown(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A message without what was withdrawn, as docs/clients.md tells clients of SDK 6 to show it."""
-    resets = [at for at, part in enumerate(parts) if part["type"] == "data-reset"]
-    if not resets:
-        return parts
-    step = max(at for at in range(resets[-1]) if parts[at]["type"] == "step-start")
-    return [*shown(parts[: step + 1]), *parts[resets[-1] + 1 :]]
 
 
 async def watched(stack: Stack, client: Client) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -62,10 +53,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
 
 
-@pytest.mark.parametrize("client", WATCHING, ids=lambda client: client.row)
+@pytest.mark.parametrize("client", WATCHING, ids=lambda client: client.name)
 async def test_a_client_sees_a_killed_worker_through(stack: Stack, client: Client) -> None:
     """LAW-P2 [L8] [L9] [R10]: with version 6 of the SDK what was withdrawn stays, and is marked."""
     held, stored = await watched(stack, client)
 
-    assert shown(held) == stored
+    assert without_withdrawn(held) == stored
     assert ("data-reset" in json.dumps(held)) == (client.sdk == 6)

@@ -13,7 +13,7 @@ from protocol.checkpoint import ToolCall
 from protocol.errors import ProviderError
 from protocol.json import JsonObject
 from protocol.model import Cited, ModelRequest, Stopped, TextDelta
-from providers.script import Script, load_scripts
+from providers.script import Script, load_scripts, parse_script
 from tools.declare import Call
 from tools.execute import execute
 
@@ -183,3 +183,22 @@ async def test_a_quotation_names_its_page_as_a_source(demo: Assistant) -> None:
     assert [event for event in events if isinstance(event, Cited)] == [
         Cited(title="docs/crash.md", media_type="text/markdown")
     ]
+
+
+async def test_a_script_that_fails_at_first_goes_on_where_it_is_asked_again() -> None:
+    lines: list[JsonObject] = [
+        {"v": 1, "name": "again", "input": "Once more."},
+        {
+            "events": [{"type": "error", "kind": "upstream"}],
+            "again": [{"type": "text", "text": "Well."}, {"type": "stop", "reason": "end_turn"}],
+        },
+    ]
+    script = parse_script("\n".join(json.dumps(line) for line in lines))
+    asked: JsonObject = {"role": "user", "content": [{"type": "text", "text": "Once more."}]}
+    request = ModelRequest(
+        model="demo", system="", messages=(asked,), max_tokens=1, idle_seconds=1, call_seconds=1, attempt=1
+    )
+
+    events = [event async for event in DemoModel({"again": script}, pace=no_pause).stream(request)]
+
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["Well."]

@@ -84,12 +84,11 @@ class Reading:
             self.place.message = fold.settle(self.place.message)
 
     def _once(self) -> Steps:
-        if not self.stopped:
-            yield from self._try()
+        yield from self._try()
         if self.outcome:
             return
-        if self.stopped:
-            self.outcome = "stopped"
+        if self.stopped and self._failures:
+            self.outcome = "stopped"  # its end is not to be had, and nobody waits for it
             return
         self._failures += 1
         pause = self.limits.back_off(self._failures, self.chance())
