@@ -16,6 +16,7 @@ import uvicorn
 from api.application import Application
 from app.compose import Compose, core
 from app.compose_api import application
+from app.process import leave_in_time
 from app.settings import Settings
 
 
@@ -28,6 +29,7 @@ async def serve(settings: Settings, listener: socket.socket, *, compose: Compose
         stopped = asyncio.create_task(stopping.wait())
         await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
+        leave_in_time(settings)
         server.should_exit = True
         handler.drain()
         await dispatcher.drain()

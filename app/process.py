@@ -4,8 +4,13 @@ import asyncio
 import ctypes
 import gc
 import logging
+import os
 import resource
+<<<<<<< HEAD
 import sys
+=======
+import threading
+>>>>>>> leaving
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Final
@@ -17,8 +22,12 @@ from app.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+<<<<<<< HEAD
 _M_ARENA_MAX: Final = -8  # of glibc's malloc.h
 _ARENAS: Final = 2
+=======
+LEAVE_SECONDS: Final = 2.0  # for a process that was told to end to be gone after its grace period
+>>>>>>> leaving
 
 
 def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) -> None:
@@ -31,6 +40,22 @@ def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) 
     calm_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
+
+
+def leave_in_time(settings: Settings) -> None:
+    """Be gone when the grace period and `LEAVE_SECONDS` are over, whatever does not come to its end by then.
+
+    A tool that hears of no cancellation, or a thread that waits, would keep the process for ever. The clock is a thread's: the
+    loop may be what hangs.
+    """
+    clock = threading.Timer(settings.grace_ms / 1_000 + LEAVE_SECONDS, _leave)
+    clock.daemon = True
+    clock.start()
+
+
+def _leave() -> None:
+    logger.error("did not end within the grace period")
+    os._exit(1)
 
 
 def raise_file_limit() -> None:

@@ -16,6 +16,7 @@ from app.compose_care import care_parts
 from app.holdings import Report
 from app.metrics import Metrics
 from app.observe import nobody
+from app.process import leave_in_time
 from app.quarantine import COMMAND, Quarantine
 from app.settings import Settings
 from dispatch.caretaker import Caretaker
@@ -81,6 +82,7 @@ async def _caring(core: Core, client: Client, runner: TurnRunner, drain: asyncio
 
     async def leave() -> None:
         await drain.wait()
+        leave_in_time(core.settings)
         await inline.drain(core.settings.grace_ms / 1_000)
 
     inline = InlineTurns(runner)

@@ -10,15 +10,13 @@ from dataclasses import replace
 from app.alone import Errand, answering, carry_out
 from app.holdings import Report
 from app.logs import configure_logs
-from app.process import run_process
+from app.process import LEAVE_SECONDS, run_process
 from app.settings import Settings, environment_with, read_settings
 from app.stack.output import PassThrough
 from app.stack.parts.own import worker
 from app.stack.reclaim import reclaiming
 from app.stack.supervisor import Supervisor
 from app.worker import work
-
-_LEAVE_SECONDS = 2.0  # for the worker to exit after its grace period
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -52,5 +50,5 @@ async def _supervise(settings: Settings) -> None:
     async with reclaiming(settings) as reclaim:
         started = worker(1, environment=environment_with({}), inherited=(), give_back=reclaim.give_back)
         stages = [[replace(started, ready_seconds=math.inf)]]
-        grace_seconds = settings.grace_ms / 1_000 + _LEAVE_SECONDS
+        grace_seconds = settings.grace_ms / 1_000 + LEAVE_SECONDS
         await Supervisor(stages, output=PassThrough(), grace_seconds=grace_seconds).run()

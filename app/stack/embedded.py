@@ -4,6 +4,7 @@ import os
 import socket
 from dataclasses import dataclass
 
+from app.process import LEAVE_SECONDS
 from app.settings import Settings, environment_with
 from app.stack.lock import FolderLock, lock_folder
 from app.stack.output import OURSELVES, Output
@@ -18,7 +19,6 @@ from providers.choose import DEMO as DEMO_MODEL
 from records.migrate import upgrade
 
 _LOOPBACK = "127.0.0.1"
-_LEAVE_SECONDS = 2.0  # for a part of ours to exit after its own grace period
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ async def run(settings: Settings, *, workers: int, output: Output) -> None:
     """
     place = await _settle_down(settings, output)
     await upgrade(place.variables["TURNKEEP_DATABASE_URL"])
-    grace_seconds = settings.grace_ms / 1_000 + _LEAVE_SECONDS
+    grace_seconds = settings.grace_ms / 1_000 + LEAVE_SECONDS
     async with reclaiming(Settings.read(environment_with(place.variables))) as reclaim:
         supervisor = Supervisor(_stages(place, workers, reclaim), output=output, grace_seconds=grace_seconds)
         await supervisor.run(ready=lambda: _welcome(place, settings, output), leaving=place.listener.close)

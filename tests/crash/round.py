@@ -38,8 +38,17 @@ class Result:
 class Round:
     """One round in a world. The same seed does the same, as far as processes let it."""
 
-    def __init__(self, world: World, cases: Sequence[Case], seed: int, *, bound_seconds: float) -> None:
+    def __init__(
+        self,
+        world: World,
+        cases: Sequence[Case],
+        seed: int,
+        *,
+        bound_seconds: float,
+        standing_seconds: float = STANDING_SECONDS,
+    ) -> None:
         self._bound = bound_seconds
+        self._standing = standing_seconds
         self._world = world
         self._cases = cases
         self._chance = random.Random(seed)
@@ -63,7 +72,10 @@ class Round:
     async def _hit(self, turns: Sequence[Turn], reading: "Sequence[asyncio.Task[None]]") -> list[Result]:
         standing = asyncio.gather(*(turn.stand(task) for turn, task in zip(turns, reading, strict=True)))
         with suppress(TimeoutError):  # a turn that is not there by then is not hit
-            await asyncio.wait_for(standing, STANDING_SECONDS)
+            await asyncio.wait_for(standing, self._standing)
+        for turn in turns:
+            if turn.held is None:  # it may come yet, and nobody would let it go
+                self._world.let_pass(turn.run_id)
         stopping = [turn for turn in turns if turn.case.turn == "stop"]
         # A stop waits for the disk: made now it would bring everything there that is to be lost.
         now = self._kind != "valkey-tail"
@@ -87,6 +99,9 @@ class Round:
                 wrong = await asyncio.wait_for(asyncio.gather(*map(asked, turns)), self._bound)
         except TimeoutError:
             wrong = [[f"P1: no end: {_where(turn)}"] if _unended(turn) else [] for turn in turns]
+        for name in await self._world.left():
+            for turn in struck:
+                turn.wrong.append(f"{name} was told to leave and did not")
         await self._world.ready()
         return [
             _result(turn, [*turn.wrong, *found], since, hit=turn in struck)

@@ -76,10 +76,12 @@ class Turn:
     async def stand(self, reading: "asyncio.Task[None]") -> None:
         """Wait until the turn stands at its place, or has gone past it to its end."""
         standing = asyncio.create_task(self.world.held(self.run_id))
-        await asyncio.wait((standing, reading), return_when=asyncio.FIRST_COMPLETED)
-        if standing.done():
-            self.held = standing.result()
-        standing.cancel()
+        try:
+            await asyncio.wait((standing, reading), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if standing.done():
+                self.held = standing.result()
+            standing.cancel()
 
     def let_go(self) -> None:
         if self.held is not None:

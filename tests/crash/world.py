@@ -25,6 +25,7 @@ from app.stack.ports import free_port
 from records.migrate import upgrade
 from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
+from tests.crash.leaving import Leavers
 from tests.crash.line import Line, tcp_line, unix_line
 from tests.crash.points import Place, Plans
 from tests.crash.processes import Child, run_api, run_supervisor, run_worker
@@ -69,7 +70,7 @@ class World(Servers):
         self._bug = bug
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
         self._pids: dict[str, int] = {}  # of those who work; their supervisors are the children then
-        self._leaving: list[BaseProcess] = []
+        self._leavers = Leavers()
         self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
         self._passing: set[str] = set()  # runs that are held nowhere any more
@@ -118,9 +119,16 @@ class World(Servers):
     def ask_to_leave(self, name: str) -> None:
         """As a deploy does it: another one takes its place, and it gets the time to end in good order."""
         child, process = self._children[name]
-        process.terminate()
-        self._leaving.append(process)
-        self._spawn(child)
+        if child.port:  # its place is an address: it is free when nobody has it any more
+            self._ready[name].clear()
+            self._leavers.add(process, then=lambda: self._spawn(child))
+        else:
+            self._leavers.add(process)
+            self._spawn(child)
+
+    async def left(self) -> list[str]:
+        """Wait for those that were told to leave, and end who does not. The names of these."""
+        return await self._leavers.left()
 
     def pause(self, name: str) -> None:
         os.kill(self.pid(name), signal.SIGSTOP)
@@ -195,7 +203,8 @@ class World(Servers):
         return await self._tasks.get()
 
     def close(self) -> None:
-        for process in (*self._leaving, *(process for _, process in self._children.values())):
+        self._leavers.close()
+        for _, process in self._children.values():
             process.kill()
             process.join()
         super().close()
@@ -243,7 +252,7 @@ class World(Servers):
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
     def _spawn(self, child: Child) -> None:
-        self._ready[child.name] = asyncio.Event()
+        self._ready[child.name].clear()
         target = run_api if child.port else run_supervisor if self._supervised(child) else run_worker
         process = _FORK.Process(target=target, args=(child,), name=child.name, daemon=True)
         process.start()
