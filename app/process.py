@@ -6,11 +6,8 @@ import gc
 import logging
 import os
 import resource
-<<<<<<< HEAD
 import sys
-=======
 import threading
->>>>>>> leaving
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Final
@@ -22,12 +19,10 @@ from app.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-<<<<<<< HEAD
+LEAVE_SECONDS: Final = 2.0  # for a process that was told to end to be gone after its grace period
+
 _M_ARENA_MAX: Final = -8  # of glibc's malloc.h
 _ARENAS: Final = 2
-=======
-LEAVE_SECONDS: Final = 2.0  # for a process that was told to end to be gone after its grace period
->>>>>>> leaving
 
 
 def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) -> None:

@@ -64,10 +64,8 @@ export class Run {
   #detached = false;
 
   /** `assistant` undefined leaves it to the server who answers. */
-  constructor(
-    { text = null, files = [], regenerates, conversationId, runId, assistant, handle = null, next = 0, message = EMPTY },
-    environment = {},
-  ) {
+  constructor({ files = [], text = null, handle = null, next = 0, message = EMPTY, ...given }, environment = {}) {
+    const { conversationId, runId, assistant, regenerates } = given;
     Object.assign(this, { text, files, regenerates, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
