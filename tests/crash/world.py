@@ -89,9 +89,10 @@ class World(Servers):
             self._spawn(self._child(f"worker-{number}"))
         await self.ready()
 
-    async def ready(self) -> None:
-        """Wait until every process can be used again."""
-        await asyncio.wait_for(asyncio.gather(*(self._ready[name].wait() for name in self._children)), READY_SECONDS)
+    async def ready(self, *names: str) -> None:
+        """Wait until these processes can be used again, or all."""
+        waiting = (self._ready[name].wait() for name in names or self._children)
+        await asyncio.wait_for(asyncio.gather(*waiting), READY_SECONDS)
 
     def of(self, pid: int) -> str:
         """The process's name."""
@@ -226,8 +227,7 @@ class World(Servers):
         writer.close()
 
     @property
-    def _each(self) -> int:
-        """How many workers and API processes there are."""
+    def _each(self) -> int:  # workers, and API processes
         return 3 if self.soaking else 2
 
     @property
