@@ -11,7 +11,7 @@ from tests.text_turn import ASKED, DENIED, Carried
 
 Found = Callable[[Carried], dict[str, Any]]
 
-# Texts that are ours, names from a fixed set, ids that are refused where they are not plain, what a provider has signed, and JSON as
+# Texts that are ours, names of files (of which `api/media.py` leaves what a file can be called), names from a fixed set, ids that are refused where they are not plain, what a provider has signed, and JSON as
 # text: pieces of what a model wrote, in which a character may be spelled by its number.
 OURS = {
     "abort.reason", "data-config", "data-context", "data-error", "data-handoff", "data-loop", "data-question", "data-recovering",
@@ -19,7 +19,7 @@ OURS = {
     "*.messageId", "*.approvalId", "*.toolCallId", "*.toolName", "*-end.providerMetadata", "tool-input-delta.inputTextDelta",
     "data-citations", "data-sources",  # nothing makes these frames yet
     "request.run_id", "request.conversation_id", "request.message_id", "request.user_message_id", "request.owner", "request.tenant",
-    "request.assistant", "request.script", "input.id", "input.type", "input.target",
+    "request.assistant", "request.script", "request.files", "input.id", "input.type", "input.target",
 }  # fmt: skip
 
 

@@ -63,7 +63,6 @@ export class Run {
   #stopped = false;
   #detached = false;
 
-  /** `assistant` undefined leaves it to the server who answers. */
   constructor({ files = [], text = null, handle = null, next = 0, message = EMPTY, ...given }, environment = {}) {
     const { conversationId, runId, assistant, regenerates } = given;
     Object.assign(this, { text, files, regenerates, conversationId, runId, assistant, handle, next, message });

@@ -50,12 +50,13 @@ def test_a_stop_that_overtakes_the_question_goes_by_the_run_id() -> None:
     assert stop_with([404, 200], handle="") == ([f"/api/chat/{RUN_ID}/stop"] * 2, [0.25], True, True)
 
 
-def test_after_a_confirmed_stop_a_cut_is_not_read_on() -> None:
+def test_after_a_confirmed_stop_a_cut_is_come_back_to_once_and_the_picture_settled() -> None:
     whole = len(fold_case("unfinished").frames)
     cut = {**CASES["cuts"].exchanges[0], "frames": [[0, whole]]}
+    again = {"request": f"GET /api/chat/run.h1/stream?startIndex={whole}", "status": 0}
     reading = reading_of(CASES["cuts"])
 
-    ScriptedShell(replace(CASES["cuts"], fold="unfinished", exchanges=[cut]), stopped_at=whole - 1).run(reading)
+    ScriptedShell(replace(CASES["cuts"], fold="unfinished", exchanges=[cut, again]), stopped_at=whole - 1).run(reading)
 
     assert reading.outcome == "stopped"
     assert reading.place.message is not None
