@@ -152,6 +152,7 @@ async def test_every_route_is_described(house: House) -> None:
     assert set(described["paths"]) == {
         "/api/chat", "/api/chat/stream", "/api/chat/{name}/stream", "/api/chat/{run}/stop", "/api/chat/{run}/input", "/api/runs/{run}",
         "/api/runs/{run}/outputs/{call}",
-        "/api/conversations", "/api/conversations/{conversation}/messages", "/api/assistant", "/healthz", "/readyz", "/metrics",
+        "/api/conversations", "/api/conversations/{conversation}", "/api/conversations/{conversation}/messages",
+        "/api/files", "/api/files/{file}", "/api/assistant", "/healthz", "/readyz", "/metrics",
         "/internal/dispatch", "/internal/settings", "/internal/smoke", "/internal/runs", "/internal/runs/stop", "/internal/spend",
     }  # fmt: skip

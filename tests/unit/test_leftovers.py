@@ -4,7 +4,7 @@ import asyncio
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -23,23 +23,27 @@ from tests.rig import Rig, StillClock
 from tests.unit.test_turn_limits import loop
 
 RUNS = 20
+OF_A_TURN = (Drive, FrameWriter, Kept, WatchedRun, Viewer, Ring)
+
+
+Left = Callable[[], list[object]]
 
 
 @pytest.fixture
-def uncollected() -> Iterator[None]:
-    """No garbage collection until the end of the test."""
+def left() -> Iterator[Left]:
+    """What of a turn is there that was not there before, without a garbage collection until the end of the test."""
+
+    def alive() -> list[object]:
+        return [one for one in gc.get_objects() if isinstance(one, OF_A_TURN)]
+
     gc.collect()
+    before = alive()  # of other tests, whoever holds it
     gc.disable()
-    yield
+    yield lambda: [one for one in alive() if not any(one is other for other in before)]
     gc.enable()
 
 
-def alive(*kinds: type) -> list[object]:
-    return [one for one in gc.get_objects() if isinstance(one, kinds)]
-
-
-@pytest.mark.usefixtures("uncollected")
-async def test_a_turn_that_is_over_is_gone_without_a_garbage_collection() -> None:
+async def test_a_turn_that_is_over_is_gone_without_a_garbage_collection(left: Left) -> None:
     """LAW-P7"""
     async with await Records.in_memory() as records:
         rig = Rig(records=records)
@@ -48,11 +52,10 @@ async def test_a_turn_that_is_over_is_gone_without_a_garbage_collection() -> Non
         await rig.run(loop(calls=2))
         await turns(3)  # for what was cancelled to let go
 
-        assert alive(Drive, FrameWriter, Kept) == []
+        assert left() == []
 
 
-@pytest.mark.usefixtures("uncollected")
-async def test_runs_that_have_ended_leave_nothing_in_the_hub() -> None:
+async def test_runs_that_have_ended_leave_nothing_in_the_hub(left: Left) -> None:
     """LAW-P8"""
     store = MemoryRunStore(StillClock())
     hub = Hub(store, round_seconds=0)
@@ -71,7 +74,7 @@ async def test_runs_that_have_ended_leave_nothing_in_the_hub() -> None:
         await asyncio.gather(*readers)
     await until(lambda: len(asyncio.all_tasks()) == 1)  # this one
 
-    assert alive(WatchedRun, Viewer, Ring) == []
+    assert left() == []
 
 
 async def _end(store: MemoryRunStore, run_id: str) -> None:
