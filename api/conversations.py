@@ -62,6 +62,14 @@ def _add_reading(routes: APIRouter, parts: ApiParts) -> None:
             value["next"] = f"{found[-1].updated_ms}-{found[-1].id}"
         return json_response(value)
 
+    @routes.get("/{conversation}")
+    async def one(request: Request, conversation: str) -> Response:
+        """The conversation, without its messages."""
+        found = await records.conversation(_key(request, conversation))
+        if found is None:
+            raise not_found()
+        return json_response(_shown(found))
+
     @routes.get("/{conversation}/messages")
     async def messages(request: Request, conversation: str) -> Response:
         """`?limit=1…1000&order=asc|desc`: messages by their sequence. That of an active run is not among them."""

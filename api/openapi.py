@@ -109,6 +109,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/api/conversations"): Operation(
         policy="owner", query=("limit", "after"), answers={200: "Conversations"}
     ),
+    ("GET", "/api/conversations/{conversation}"): Operation(policy="owner", answers={200: "Conversation"}),
     ("PATCH", "/api/conversations/{conversation}"): Operation(
         policy="owner", body="Title", answers={200: "Conversation"}, errors=("too_large",)
     ),

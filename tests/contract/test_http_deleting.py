@@ -30,6 +30,7 @@ async def test_a_conversation_gets_another_title(house: House) -> None:
     renamed = await client.patch("/api/conversations/c1", content=b'{"title":"Zwei\\ud83d"}')
 
     assert (renamed.status_code, renamed.json()) == (200, created | {"title": "Zwei\ufffd"})
+    assert (await client.get("/api/conversations/c1")).json() == renamed.json()
     assert (await client.get("/api/conversations")).json()["conversations"] == [renamed.json()]
     for body in ({}, {"title": 7}, {"title": "x" * 201}, {"title": "x", "id": "c2"}):
         refused = await client.patch("/api/conversations/c1", json=body)
