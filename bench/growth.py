@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from temporalio.client import Client as Temporal
 
+from assistants.definition import Limits
 from bench.page import markdown, record
 from bench.runs import PATIENCE
 from checkpoints.port import Append, Appended, Grip, Refusal
@@ -160,7 +161,8 @@ class House:
 
     def __init__(self, store: _Store, records: Records, temporal: Temporal) -> None:
         self._store = store
-        self._rig = _Rig(records=records, store=store, outside=_Library())
+        everything = Limits(history_tokens=1_000_000)  # nothing of the conversation is left out
+        self._rig = _Rig(records=records, store=store, outside=_Library(), limits=everything)
         self._temporal = temporal
 
     async def sliced(self, load: Load) -> Growth:
