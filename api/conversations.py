@@ -21,6 +21,7 @@ from protocol.json import JsonObject
 from records.values import Conversation, Key, Span, StoredMessage
 
 LISTED: Final = 100
+MOST_LISTED: Final = 1_000
 MESSAGES: Final = 200
 MOST_MESSAGES: Final = 1_000
 
@@ -52,9 +53,9 @@ def _add_reading(routes: APIRouter, parts: ApiParts) -> None:
 
     @routes.get("")
     async def listed(request: Request) -> Response:
-        """`?limit=1…100&after=`: the caller's conversations, the one changed last first. `next` begins the next page."""
+        """`?limit=1…1000&after=`: the caller's conversations, the one changed last first. `next` begins the next page."""
         query, principal = parse_query(request.scope["query_string"]), principal_of(request)
-        limit = parse_limit(query, LISTED, LISTED)
+        limit = parse_limit(query, LISTED, MOST_LISTED)
         past = parse_after(query["after"]) if "after" in query else None
         found = await records.conversations(principal.tenant, principal.owner, limit, past)
         value: JsonObject = {"conversations": [_shown(conversation) for conversation in found]}
