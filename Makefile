@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Two workers; a file's tests stay together, because they may share a server or a whole stack.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+# Three workers, because tests wait more than they work; a file's tests stay together, because they may share a server or a whole stack.
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long check format lock smoke bench crash soak record clients clean

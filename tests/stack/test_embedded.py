@@ -96,6 +96,7 @@ def test_the_death_of_valkey_loses_no_frame(stack: Stack) -> None:
     assert asked(stack) == "workflow"
 
 
+@pytest.mark.long
 def test_without_temporal_turns_run_inline_and_with_it_durably_again(stack: Stack) -> None:
     stack.parts("temporal")[0].suspend()
     stack.until_dispatch(breaker="open")

@@ -87,6 +87,7 @@ async def test_a_write_that_is_not_answered_is_made_once(name: str, *, written: 
         await play(name, at, silent=2, written=written)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_store_emptied_at_any_write_is_filled_again(name: str) -> None:
     """C5, FR60."""

@@ -110,6 +110,7 @@ async def interfered(records: Records, what: str, at: int) -> tuple[Scene, Slice
     return scene, result, frames
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("what", ["stop", "steer", "deny", "wait_long"])
 async def test_whatever_happens_between_any_two_writes_the_turn_ends_as_it_was_told(what: str) -> None:

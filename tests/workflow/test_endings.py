@@ -195,6 +195,7 @@ async def play(client: Client, run_id: str, stop_at: int) -> tuple[list[str], Sl
         return seen, result
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 async def test_a_stop_at_any_point_has_an_effect(client: Client, run_id: str) -> None:
     """FR22 FR14: around hand-overs, continue-as-new and the end; once the outcome is sealed it came too late (C3)."""
