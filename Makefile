@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Three workers, because tests wait more than they work; a file's tests stay together, because they may share a server or a whole stack.
-PYTEST := $(BIN)/pytest -n 3 --dist loadfile
+# A file's tests stay together, because they may share a server or a whole stack.
+PYTEST := $(BIN)/pytest --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long check format lock smoke bench crash soak record clients clean
@@ -16,10 +16,10 @@ run: $(VENV)/.embedded ## Start everything on this machine and print its address
 	@exec $(BIN)/python -m app dev $(ARGS)
 
 test: $(VENV)/.dev ## Run the suite that fits five minutes
-	$(PYTEST) -m "not long"
+	$(PYTEST) -n 3 -m "not long"
 
 test-long: $(VENV)/.dev ## Run the tests that `make test` leaves out
-	$(PYTEST) -m long
+	$(PYTEST) -n 2 -m long
 
 check: $(VENV)/.dev ## Check format, lint, imports and types
 	$(BIN)/ruff format --check .
