@@ -129,13 +129,7 @@ async def house(folder: Path, *, supervised: bool) -> AsyncIterator[House]:
     """Store, Temporal, two workers, API and the model, all of their own. Not supervised: nobody gives anything back."""
     with running_server("valkey", append_only=True) as valkey, temporal_server(folder) as temporal:
         async with Gateway() as gateway:
-            model = {
-                "CHAT_MODEL": "claude-opus-4-8",
-                "ANTHROPIC_API_KEY": "none",
-                "TURNKEEP_ANTHROPIC_URL": gateway.url,
-                "MODEL_BUDGET_DAILY_USD": "1000000",  # hundreds of calls at a real model's price
-            }
-            deployment = await deploy(folder, valkey.address, temporal=temporal.address, **model)
+            deployment = await deploy(folder, valkey.address, temporal=temporal.address, **gateway.settings)
             environment, screen = dict(deployment.environment), Screen()
             async with reclaiming(Settings.read(environment)) as reclaim:
                 give_back = reclaim.give_back if supervised else None

@@ -31,6 +31,16 @@ class Gateway:
         return self._loopback.url
 
     @property
+    def settings(self) -> dict[str, str]:
+        """What a process needs to ask this model, as often as it likes."""
+        return {
+            "CHAT_MODEL": "claude-opus-4-8",
+            "ANTHROPIC_API_KEY": "none",
+            "TURNKEEP_ANTHROPIC_URL": self.url,
+            "MODEL_BUDGET_DAILY_USD": "1000000",  # it costs what a real one does, and a day's default is soon used up
+        }
+
+    @property
     def made(self) -> int:
         """How many calls were made so far."""
         return len(self._calls)

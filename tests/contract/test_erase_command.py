@@ -1,38 +1,24 @@
 """`python -m app erase`, and what every process does by itself, over real parts."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
 from app.commands.erase import erase
-from checkpoints.memory import MemoryRunStore
-from checkpoints.port import Order
 from dispatch.erasure import STUCK_MS, UNUSED_FILE_MS, Erasure
 from records.files import Upload
-from records.records import Records
 from records.values import Key
-from runner.port import Job
-from tests.rig import RUN_ID, Rig, StillClock
-from tests.workflow.durable import script_of
+from tests.rig import RUN_ID, Rig
+from tests.two_runs import SCRIPT, two_runs
 
-SCRIPT = script_of(2)
 TALK = Key(owner="ada", conversation_id="talk")
 
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    """A run that has ended, and in another conversation one that waits at its second step."""
-    async with await Records.in_memory() as records:
-        clock = StillClock()
-        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
-        await rig.begin(SCRIPT.input)
-        await rig.run(SCRIPT)
-        await rig.begin(SCRIPT.input, run_id="second", conversation_id="other")
-        job = Job(run_id="second", order=Order(1, 1, 1), mode="workflow", slice_ms=0)
-        await rig.runner(SCRIPT).run(job, asyncio.Event())
-        yield rig
+    async with two_runs() as made:
+        yield made
 
 
 def rounds(rig: Rig, after_ms: int) -> Erasure:

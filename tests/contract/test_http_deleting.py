@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
+from api.ports import ApiParts
 from dispatch.erasure import STUCK_MS, Erasure
 from protocol.errors import StoreUnavailable
 from tests.contract.http_house import House, error, frame, pieces, reading, running, saying, types
@@ -21,6 +23,26 @@ async def house() -> AsyncIterator[House]:
     async with running() as opened:
         opened.plays(saying("one", "two"), hold=1)
         yield opened
+
+
+@asynccontextmanager
+async def not_waiting() -> AsyncIterator[tuple[House, asyncio.Event, asyncio.Event]]:
+    """A house that does not wait for a run to stop; the run stands at its seal, which the first event tells, until the second."""
+
+    def impatient(parts: ApiParts) -> ApiParts:
+        return replace(parts, limits=replace(parts.limits, interrupt_ms=1))
+
+    there, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait_there(name: str) -> None:
+        if name == "sealed":
+            there.set()
+            await go_on.wait()
+
+    async with running(impatient) as opened:
+        opened.plays(saying("one", "two"), hold=1)
+        opened.rig.fault = wait_there
+        yield opened, there, go_on
 
 
 async def test_a_conversation_gets_another_title(house: House) -> None:
@@ -124,19 +146,9 @@ async def test_deleting_meets_a_run_at_any_point(house: House, point: str) -> No
     assert (await client.post("/api/chat", json=ASKED)).json() == NOT_FOUND
 
 
-async def test_an_executor_that_does_not_stop_loses_its_run(house: House) -> None:
+async def test_an_executor_that_does_not_stop_loses_its_run() -> None:
     """FR34, C5: its log goes after the bound, and it finds the run missing."""
-    limits = replace(house.parts.limits, interrupt_ms=1)
-    async with running(lambda parts: replace(parts, limits=limits)) as impatient:
-        impatient.plays(saying("one", "two"), hold=1)
-        there, go_on = asyncio.Event(), asyncio.Event()
-
-        async def wait_there(name: str) -> None:
-            if name == "sealed":
-                there.set()
-                await go_on.wait()
-
-        impatient.rig.fault = wait_there
+    async with not_waiting() as (impatient, there, go_on):
         client = await impatient.client()
         async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
             await stream.until(b'"one"')
@@ -214,18 +226,8 @@ async def test_a_new_question_may_stop_the_answer_that_is_being_written(house: H
     ]
 
 
-async def test_an_answer_that_does_not_stop_in_time_keeps_its_place(house: House) -> None:
-    limits = replace(house.parts.limits, interrupt_ms=1)
-    async with running(lambda parts: replace(parts, limits=limits)) as impatient:
-        impatient.plays(saying("one", "two"), hold=1)
-        there, go_on = asyncio.Event(), asyncio.Event()
-
-        async def wait_there(name: str) -> None:
-            if name == "sealed":
-                there.set()
-                await go_on.wait()
-
-        impatient.rig.fault = wait_there
+async def test_an_answer_that_does_not_stop_in_time_keeps_its_place() -> None:
+    async with not_waiting() as (impatient, _, go_on):
         client = await impatient.client()
         async with reading(client, "POST", "/api/chat", json=ASKED) as stream:
             await stream.until(b'"one"')

@@ -5,26 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 from turnkeep_client import AsyncClient, Refused
 
-from tests.contract.http_house import House, running, saying, script
-from tests.waiting import waiting_tools
-
-ASKS = script(
-    {
-        "events": [
-            {"type": "tool_input", "id": "t1", "name": "pay", "delta": '{"euros": 5}'},
-            {"type": "tool_input", "id": "t2", "name": "ask_user", "delta": '{"question": "Sure?"}'},
-            {"type": "stop", "reason": "tool_use"},
-        ]
-    },
-    {"events": [{"type": "text", "text": "Done."}, {"type": "stop"}]},
-)
+from tests.contract.asking import asking_house
+from tests.contract.http_house import House, saying
 
 
 @pytest.fixture
 async def house() -> AsyncIterator[House]:
-    async with running() as opened:
-        opened.rig.more_tools = waiting_tools(opened.rig.outside)
-        opened.plays(ASKS)
+    async with asking_house() as opened:
         yield opened
 
 

@@ -1,6 +1,5 @@
 """`python -m app runs` over real parts."""
 
-import asyncio
 import json
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator
@@ -8,32 +7,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.commands import runs
-from checkpoints.memory import MemoryRunStore
-from checkpoints.port import Order
 from protocol.errors import TurnkeepError
 from protocol.json import JsonObject
-from records.records import Records
-from runner.port import Job
-from tests.rig import RUN_ID, Rig, StillClock
-from tests.workflow.durable import script_of
-
-SCRIPT = script_of(2)
+from tests.rig import RUN_ID, Rig
+from tests.two_runs import SCRIPT, two_runs
 
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    """A run that has ended, and one that waits at its second step."""
-    async with await Records.in_memory() as records:
-        clock = StillClock()
-        rig = Rig(records=records, clock=clock, store=MemoryRunStore(clock))
-        await rig.begin(SCRIPT.input)
-        await rig.run(SCRIPT)
-        clock.now += 1
-        await rig.begin(SCRIPT.input, run_id="second", conversation_id="other")
-        await rig.runner(SCRIPT).run(
-            Job(run_id="second", order=Order(1, 1, 1), mode="workflow", slice_ms=0), asyncio.Event()
-        )
-        yield rig
+    async with two_runs() as made:
+        yield made
 
 
 async def said(rig: Rig, *words: str) -> list[JsonObject]:

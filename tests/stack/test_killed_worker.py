@@ -20,14 +20,9 @@ COMMAND = (sys.executable, "-m", "app", "worker")
 async def test_the_turns_of_a_killed_worker_go_on_at_once(tmp_path: Path, valkey: Server) -> None:
     """C15 FR16: all of them, each by its task token, on the worker that is left."""
     runs = ["one", "two", "three"]
-    settings = {
-        "CHAT_MODEL": "claude-opus-4-8",
-        "ANTHROPIC_API_KEY": "none",
-        "TURNKEEP_LEASE_MS": "60000",
-    }
     with temporal_server(tmp_path) as temporal:
         async with Gateway() as gateway:
-            settings["TURNKEEP_ANTHROPIC_URL"] = gateway.url
+            settings = gateway.settings | {"TURNKEEP_LEASE_MS": "60000"}
             async with watched(tmp_path, valkey, temporal, workers=2, command=COMMAND, **settings) as world:
                 results = [await world.ask(run, "Talk.", heartbeat_ms=600_000) for run in runs]
                 for run in runs:

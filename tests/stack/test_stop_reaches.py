@@ -32,18 +32,15 @@ async def test_a_stop_does_not_wait_for_a_heartbeat(
 ) -> None:
     """FR30: with the flags of the embedded server, and with the stop in the store."""
     with temporal_server(tmp_path) as temporal:
-        async with Gateway() as gateway:
-            model = {
-                "CHAT_MODEL": "claude-opus-4-8",
-                "ANTHROPIC_API_KEY": "none",
-                "TURNKEEP_ANTHROPIC_URL": gateway.url,
-            }
-            async with watched(tmp_path, valkey, temporal, workers=1, command=COMMAND, **model) as world:
-                result = await world.ask("run", "Talk.", heartbeat_ms=600_000)
-                call = await gateway.call(1)
-                await world.said("run")
+        async with (
+            Gateway() as gateway,
+            watched(tmp_path, valkey, temporal, workers=1, command=COMMAND, **gateway.settings) as world,
+        ):
+            result = await world.ask("run", "Talk.", heartbeat_ms=600_000)
+            call = await gateway.call(1)
+            await world.said("run")
 
-                await way(world)
+            await way(world)
 
-                await call.left.wait()
-                assert (await result).status == "stopped"
+            await call.left.wait()
+            assert (await result).status == "stopped"

@@ -26,28 +26,25 @@ async def test_a_worker_that_comes_back_writes_nothing_and_leaves_its_model_call
 ) -> None:
     """C2 C3 C4 FR16 LAW-P2"""
     with temporal_server(tmp_path) as temporal:
-        async with Gateway() as gateway:
-            model = {
-                "CHAT_MODEL": "claude-opus-4-8",
-                "ANTHROPIC_API_KEY": "none",
-                "TURNKEEP_ANTHROPIC_URL": gateway.url,
-            }
-            async with watched(tmp_path, valkey, temporal, workers=2, command=COMMAND, **model) as world:
-                result = await world.ask("run", "Talk.", heartbeat_ms=1_000)
-                first = await gateway.call(1)
-                await world.said("run")
-                zombie = await world.executing("run")
+        async with (
+            Gateway() as gateway,
+            watched(tmp_path, valkey, temporal, workers=2, command=COMMAND, **gateway.settings) as world,
+        ):
+            result = await world.ask("run", "Talk.", heartbeat_ms=1_000)
+            first = await gateway.call(1)
+            await world.said("run")
+            zombie = await world.executing("run")
 
-                os.kill(zombie, signal.SIGSTOP)
-                second = await gateway.call(2)
-                os.kill(zombie, signal.SIGCONT)
-                await first.left.wait()
-                second.may_end.set()
+            os.kill(zombie, signal.SIGSTOP)
+            second = await gateway.call(2)
+            os.kill(zombie, signal.SIGCONT)
+            await first.left.wait()
+            second.may_end.set()
 
-                assert (await result).status == "completed"
-                frames = await world.frames("run")
-                view = await world.store.view("run")
-                stored = await world.records.messages(world.key("run"), Span())
+            assert (await result).status == "completed"
+            frames = await world.frames("run")
+            view = await world.store.view("run")
+            stored = await world.records.messages(world.key("run"), Span())
     assert view is not None
     assert (view.attempt, view.next) == (2, len(frames))
     kinds = [frame["type"] for frame in frames]
