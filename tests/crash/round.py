@@ -210,7 +210,7 @@ class Round:
         """Let the processes stand still until others have taken their turns over, and then go on."""
         known = [len(turn.readers[0].frames) for turn in struck]
         for name in victims:
-            self._world.pause(name)
+            await self._world.pause(name)
         taken_over = [turn.readers[0].wait_for_news(seen) for turn, seen in zip(struck, known, strict=True)]
         with suppress(TimeoutError):  # nothing was left to show, as after the last frame
             await asyncio.wait_for(asyncio.gather(*taken_over), STANDING_SECONDS)

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from protocol.errors import StoreUnavailable
 from resp.client import Client
+from resp.keys import Keys
 from tests.postgresql import PostgreSQLServer
 from tests.servers import Server
 from tests.temporal import TemporalServer
@@ -41,6 +42,16 @@ class Servers:
                 return await self.client.execute(*command)
             except StoreUnavailable:
                 await asyncio.sleep(LOOK_SECONDS)
+
+    async def erase(self, run_id: str) -> None:
+        """Take everything that the store has of a run."""
+        keys = Keys()
+        names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
+        await self.ask("DEL", *(name(run_id) for name in names))
+
+    async def length(self, run_id: str) -> int:
+        """How long the run's log is."""
+        return int(await self.ask("HGET", Keys().meta(run_id), "next") or 0)
 
     async def kill_valkey(self, after: Callable[[], None]) -> None:
         """Kill it, do something while it is away, and start it on its data."""

@@ -43,7 +43,7 @@ async def test_an_api_process_that_leaves_is_followed_by_one_at_its_address(here
         assert turn.held is not None
         name = here.of(turn.held.pid)
 
-        here.pause(name)  # it is slow to hear of it
+        await here.pause(name)  # it is slow to hear of it
         here.ask_to_leave(name)
         here.kill("worker-0")
         await here.ready("worker-0")  # meanwhile a process that was started at once would have found the address taken

@@ -11,8 +11,9 @@ import httpx2
 from api.callers import COOKIE
 from frames.tokens import KeyRing, Sessions
 from tests.crash.cases import Case
+from tests.crash.hearing import Held
 from tests.crash.reader import PAUSE_SECONDS, Reader
-from tests.crash.world import Held, World
+from tests.crash.world import World
 
 
 @dataclass(kw_only=True)

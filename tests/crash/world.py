@@ -10,10 +10,8 @@ import multiprocessing
 import os
 import secrets
 import signal
-from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final, Self
@@ -23,13 +21,14 @@ import psutil
 
 from app.stack.ports import free_port
 from records.migrate import upgrade
-from resp.keys import Keys
 from tests.crash.composition import SCRIPTS
+from tests.crash.hearing import Hearing
 from tests.crash.leaving import Leavers
 from tests.crash.line import Line, tcp_line, unix_line
 from tests.crash.points import Place, Plans
 from tests.crash.processes import Child, run_api, run_supervisor, run_worker
 from tests.crash.servers import LOOK_SECONDS, Servers
+from tests.crash.standing_still import stand_still
 from tests.postgresql import PostgreSQLServer, running_postgresql
 from tests.servers import Server, running_server
 from tests.temporal import TemporalServer, temporal_server
@@ -45,21 +44,14 @@ _FORK = multiprocessing.get_context("forkserver")
 _FORK.set_forkserver_preload(["tests.crash.processes"])
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A run that stands still at its point, in this process, until `line` is closed."""
-
-    pid: int
-    line: asyncio.StreamWriter
-
-
-class World(Servers):
+class World(Servers, Hearing):
     """The servers and processes of one suite run. Made by `world`. With `postgresql` its workers have supervisors."""
 
     def __init__(
         self, folder: Path, valkey: Server, temporal: TemporalServer, postgresql: PostgreSQLServer | None, *, bug: str
     ) -> None:
-        super().__init__(valkey, temporal, postgresql)
+        Servers.__init__(self, valkey, temporal, postgresql)
+        Hearing.__init__(self)
         self.folder = folder
         self.plans = Plans(folder)
         self.temporal_port = free_port("127.0.0.1")  # of the line to it
@@ -69,13 +61,7 @@ class World(Servers):
         self.addresses: dict[str, str] = {}  # of the APIs
         self._bug = bug
         self._children: dict[str, tuple[Child, BaseProcess]] = {}
-        self._pids: dict[str, int] = {}  # of those who work; their supervisors are the children then
         self._leavers = Leavers()
-        self._ready: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._held: dict[str, asyncio.Queue[Held]] = defaultdict(asyncio.Queue)
-        self._passing: set[str] = set()  # runs that are held nowhere any more
-        self._tasks: asyncio.Queue[int] = asyncio.Queue()
-        self._gave: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     async def start(self) -> None:
         """Start all and return when they can be used."""
@@ -91,15 +77,8 @@ class World(Servers):
 
     async def ready(self, *names: str) -> None:
         """Wait until these processes can be used again, or all."""
-        waiting = (self._ready[name].wait() for name in names or self._children)
+        waiting = (self.up[name].wait() for name in names or self._children)
         await asyncio.wait_for(asyncio.gather(*waiting), READY_SECONDS)
-
-    def of(self, pid: int) -> str:
-        """The process's name."""
-        return next((name for name, known in self._pids.items() if known == pid), "")
-
-    def pid(self, name: str) -> int:
-        return self._pids[name]
 
     def names(self, role: str) -> list[str]:
         """The processes of a role, "worker" or "api"."""
@@ -109,19 +88,30 @@ class World(Servers):
         """As a crash does it, and start another in its place. Does not wait for that."""
         child, process = self._children[name]
         if self._supervised(child):
-            self._ready[name].clear()
+            self.up[name].clear()
             os.kill(self.pid(name), signal.SIGKILL)
             return
-        process.kill()
-        process.join()
-        process.close()
+        _end(process)
         self._spawn(child)
+
+    @asynccontextmanager
+    async def without(self, names: Sequence[str]) -> AsyncIterator[None]:
+        """Have none of these processes for a while."""
+        away = {name: (*self._children.pop(name), self.addresses.pop(name, None)) for name in names}
+        for _, process, _ in away.values():
+            _end(process)
+        yield
+        for name, (child, _, address) in away.items():
+            if address:
+                self.addresses[name] = address
+            self._spawn(child)
+        await self.ready()
 
     def ask_to_leave(self, name: str) -> None:
         """As a deploy does it: another one takes its place, and it gets the time to end in good order."""
         child, process = self._children[name]
         if child.port:  # its place is an address: it is free when nobody has it any more
-            self._ready[name].clear()
+            self.up[name].clear()
             self._leavers.add(process, then=lambda: self._spawn(child))
         else:
             self._leavers.add(process)
@@ -131,8 +121,8 @@ class World(Servers):
         """Wait for those that were told to leave, and end who does not. The names of these."""
         return await self._leavers.left()
 
-    def pause(self, name: str) -> None:
-        os.kill(self.pid(name), signal.SIGSTOP)
+    async def pause(self, name: str) -> None:
+        await stand_still(self.pid(name), None if self.postgresql else self.file)
 
     def go_on(self, name: str) -> None:
         os.kill(self.pid(name), signal.SIGCONT)
@@ -143,9 +133,9 @@ class World(Servers):
 
     async def see(self, name: str) -> None:
         """Let it see again, and wait until it has given back what its dead worker held."""
-        self._gave[name].clear()
+        self.gave[name].clear()
         os.kill(self._children[name][1].pid or 0, signal.SIGCONT)
-        await self._gave[name].wait()
+        await self.gave[name].wait()
 
     async def switch(self, *, on: bool) -> None:
         """Set where turns run, and wait until every API process knows it and could start a workflow."""
@@ -159,16 +149,6 @@ class World(Servers):
                 while not _ready_to(wanted, (await client.get(f"{address}/internal/dispatch")).json()):  # noqa: ASYNC110 - see above
                     await asyncio.sleep(LOOK_SECONDS)
 
-    async def erase(self, run_id: str) -> None:
-        """Take everything that the store has of a run."""
-        keys = Keys()
-        names = (keys.meta, keys.request, keys.log, keys.deltas, keys.ledger, keys.seal)
-        await self.ask("DEL", *(name(run_id) for name in names))
-
-    async def length(self, run_id: str) -> int:
-        """How long the run's log is."""
-        return int(await self.ask("HGET", Keys().meta(run_id), "next") or 0)
-
     async def attempt(self, run_id: str) -> int:
         """Which attempt at its slice the server waits for."""
         handle = (await connect(self.temporal.address)).get_workflow_handle(run_id)
@@ -177,23 +157,12 @@ class World(Servers):
 
     def stand_again(self, run_id: str, place: Place) -> None:
         """Have the run stand once more, in a process that it was not in before."""
-        self._held.pop(run_id, None)
+        self.forget(run_id)
         self.plans.again(run_id, place)
-
-    def let_pass(self, run_id: str) -> None:
-        """Whoever comes to its place from now on goes past it."""
-        self._passing.add(run_id)
-        waiting = self._held.pop(run_id, None)
-        while waiting is not None and not waiting.empty():
-            waiting.get_nowait().line.close()
 
     async def closed(self, run_id: str) -> None:
         """Wait until the run's workflow is over."""
         await (await connect(self.temporal.address)).get_workflow_handle(run_id).result()
-
-    async def held(self, run_id: str) -> Held:
-        """Wait until the run stands at its point."""
-        return await self._held[run_id].get()
 
     def usage(self, name: str) -> psutil.Process:
         return psutil.Process(self.pid(name))
@@ -201,40 +170,28 @@ class World(Servers):
     async def tasks(self, name: str) -> int:
         """How many tasks the process has."""
         os.kill(self.pid(name), signal.SIGUSR1)
-        return await self._tasks.get()
+        return await self.counted.get()
 
     def close(self) -> None:
         self._leavers.close()
         for _, process in self._children.values():
-            process.kill()
-            process.join()
+            _end(process)
         super().close()
-
-    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One line to the suite: a process that starts, a run that stands still, or a number that was asked for."""
-        kind, name, number = (await reader.readline()).decode().split()
-        if kind == "held" and name not in self._passing:
-            self._held[name].put_nowait(Held(int(number), writer))
-            return
-        if kind == "tasks":
-            self._tasks.put_nowait(int(number))
-        elif kind == "gave":
-            self._gave[name].set()
-        elif kind == "ready":
-            self._pids[name] = int(number)
-            if await reader.read(1):
-                self._ready[name].set()
-        writer.close()
 
     @property
     def _each(self) -> int:  # workers, and API processes
         return 3 if self.soaking else 2
 
     @property
+    def file(self) -> Path:
+        """The records, where no PostgreSQL has them."""
+        return self.folder / "records.sqlite3"
+
+    @property
     def _database(self) -> str:
         if self.postgresql is not None:
             return self.postgresql.address
-        return f"sqlite+aiosqlite:///{self.folder}/records.sqlite3"
+        return f"sqlite+aiosqlite:///{self.file}"
 
     def _child(self, name: str, port: int = 0) -> Child:
         environment = {
@@ -252,7 +209,7 @@ class World(Servers):
         return Child(name=name, folder=self.folder, environment=environment, bug=self._bug, port=port)
 
     def _spawn(self, child: Child) -> None:
-        self._ready[child.name].clear()
+        self.up[child.name].clear()
         target = run_api if child.port else run_supervisor if self._supervised(child) else run_worker
         process = _FORK.Process(target=target, args=(child,), name=child.name, daemon=True)
         process.start()
@@ -266,6 +223,12 @@ class World(Servers):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _end(process: BaseProcess) -> None:
+    process.kill()
+    process.join()
+    process.close()
 
 
 def _ready_to(switch: dict[str, str], known: dict[str, object]) -> bool:
