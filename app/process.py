@@ -32,6 +32,7 @@ def run_process(role: str, settings: Settings, main: Coroutine[Any, Any, None]) 
         logger.warning(note)
     raise_file_limit()
     share_free_memory()
+    let_threads_in()
     calm_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
@@ -70,6 +71,15 @@ def share_free_memory() -> None:
     if sys.platform == "linux":
         with suppress(AttributeError):  # another C library: it has no such heaps, or no such switch
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def let_threads_in() -> None:
+    """Have the loop give a thread its turn after half a millisecond, where by itself it takes five.
+
+    A transaction of the records runs in a thread and asks for its turn after every statement. Beside a loop that is busy it
+    held SQLite's lock for 11 to 16 ms, and so for 2 to 4; the loop gets as much done.
+    """
+    sys.setswitchinterval(0.000_5)
 
 
 def calm_garbage_collector() -> None:
