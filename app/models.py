@@ -27,8 +27,8 @@ async def reached(settings: Settings) -> AsyncIterator[tuple[Provider | None, Ma
             try:
                 # In a thread: it may look for credentials in files, or at an address of the machine it runs on.
                 provider = await asyncio.to_thread(_made, name, settings)
-            except TurnkeepError as error:
-                logger.warning("no model is asked at %s: %s", name, error.message)
+            except (TurnkeepError, ImportError) as error:
+                logger.warning("no model is asked at %s: %s", name, error)
                 continue
             stack.push_async_callback(provider.aclose)
             made[name] = provider
@@ -48,32 +48,43 @@ def _wanted(settings: Settings) -> list[str]:
 
 
 def _made(name: str, settings: Settings) -> "AnthropicProvider":
-    """What asks at a place. Raises TurnkeepError "not_configured" where nobody has credentials for it."""
+    """What asks at a place. Raises TurnkeepError or ImportError where its credentials or its packages are missing."""
     # Only here: importing the SDK takes longer than everything else at a start, and most starts have no key.
-    from providers import clouds  # noqa: PLC0415 - see above
-    from providers.anthropic import BASE_URL, AnthropicProvider  # noqa: PLC0415 - see above
+    from providers.anthropic import BASE_URL, AnthropicProvider, BedrockProvider  # noqa: PLC0415 - see above
 
     match name:
         case "bedrock":
-            return clouds.BedrockProvider(_plain(settings.bedrock_key), base_url=settings.bedrock_url)
+            return BedrockProvider(_plain(settings.bedrock_key), base_url=settings.bedrock_url)
         case "bedrock-runtime":
-            return clouds.BedrockRuntimeProvider(
-                settings.bedrock_region,
-                base_url=settings.bedrock_runtime_url,
-                access_key=_plain(settings.bedrock_access_key),
-                secret_key=_plain(settings.bedrock_secret_key),
-            )
-        case "vertex":
-            return clouds.VertexProvider(
-                settings.vertex_project,
-                settings.vertex_region,
-                base_url=settings.vertex_url,
-                token=_plain(settings.vertex_token),
-            )
+            return _bedrock_runtime(settings)
         case "gateway":
             return AnthropicProvider(_plain(settings.gateway_key), base_url=settings.gateway_url)
+        case "vertex":
+            return _vertex(settings)
         case _:
             return AnthropicProvider(_plain(settings.anthropic_key), base_url=settings.anthropic_url or BASE_URL)
+
+
+def _bedrock_runtime(settings: Settings) -> "AnthropicProvider":
+    from providers.bedrock_runtime import BedrockRuntimeProvider  # noqa: PLC0415 - it needs boto3, which is optional
+
+    return BedrockRuntimeProvider(
+        settings.bedrock_region,
+        base_url=settings.bedrock_runtime_url,
+        access_key=_plain(settings.bedrock_access_key),
+        secret_key=_plain(settings.bedrock_secret_key),
+    )
+
+
+def _vertex(settings: Settings) -> "AnthropicProvider":
+    from providers.vertex import VertexProvider  # noqa: PLC0415 - it needs google-auth, which is optional
+
+    return VertexProvider(
+        settings.vertex_project,
+        settings.vertex_region,
+        base_url=settings.vertex_url,
+        token=_plain(settings.vertex_token),
+    )
 
 
 def _plain(key: SecretStr | None) -> str:

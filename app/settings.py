@@ -152,7 +152,9 @@ class Settings(ReadSettings):
         "asked", r"^[\w-]*$"
     )  # fmt: skip
     vertex_token: Key = field(
-        "TURNKEEP_VERTEX_TOKEN", None, "an access token, which lasts an hour; unset, the credentials that google-auth finds"
+        "TURNKEEP_VERTEX_TOKEN",
+        None,
+        "an access token of an hour; unset, the credentials are those that google-auth finds",
     )
     vertex_url: str = text(
         "TURNKEEP_VERTEX_URL", "", "an address to ask instead of the region's, up to `/v1`", r"^(https?://\S+)?$"

@@ -19,6 +19,7 @@ from anthropic import (
     APIStatusError,
     APITimeoutError,
     AsyncAnthropic,
+    AsyncAnthropicBedrockMantle,
     AsyncStream,
     DefaultAsyncHttpxClient,
 )
@@ -78,7 +79,7 @@ class AnthropicProvider:
                     if assembly.usage is not told:
                         told = assembly.usage
                         yield Metered(told)
-        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError, *_UNREADABLE, *self.foreign) as error:
+        except _RAISED + self.foreign as error:
             # Not chained: a traceback would carry the provider's text into logs.
             raise _failed(error, assembly, over=loop.time() >= deadline) from None
         stopped = assembly.finished()
@@ -128,8 +129,24 @@ class AnthropicProvider:
         return stream
 
 
-# What a stream raises that is not what it should be: from the SDK's own parsing and from `Assembly`.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError)
+class BedrockProvider(AnthropicProvider):
+    """The same models and the same wire on Amazon Bedrock, with a Bedrock API key. Its ids are `anthropic.claude-…`.
+
+    This is Bedrock's endpoint for the Messages API. The older one is in `providers/bedrock_runtime.py`.
+    """
+
+    name = "bedrock"
+    first_party = False
+
+    def __init__(self, api_key: str, *, base_url: str) -> None:
+        self._connect(AsyncAnthropicBedrockMantle, api_key=api_key, base_url=base_url)
+
+
+# What a call raises: the SDK and the network; and, of a stream that is not what it should be, the SDK's parsing and `Assembly`.
+_RAISED: tuple[type[Exception], ...] = (
+    AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError,
+    ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError,
+)  # fmt: skip
 
 
 def _other(request: ModelRequest, error: APIStatusError) -> ModelRequest | None:

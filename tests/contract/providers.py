@@ -9,11 +9,12 @@ from protocol.errors import ErrorKind, ProviderError
 from protocol.json import JsonObject
 from protocol.model import Metered, ModelEvent, ModelRequest, ToolSchema
 from providers.anthropic import AnthropicProvider
-from providers.clouds import BedrockRuntimeProvider, VertexProvider
+from providers.bedrock_runtime import BedrockRuntimeProvider
 from providers.port import Provider
 from providers.script import ErrorEvent, Script, ScriptedCall, StopEvent, TextEvent
 from providers.scripted import ScriptedProvider
 from providers.stub import StubProvider
+from providers.vertex import VertexProvider
 from tests.fakes import anthropic_upstream as wire
 from tests.fakes import clouds
 from tests.fakes.anthropic_upstream import Reply, Upstream

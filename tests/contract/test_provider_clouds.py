@@ -10,7 +10,8 @@ from protocol.errors import ErrorKind
 from protocol.json import JsonObject
 from protocol.model import Stopped, TextDelta
 from providers.anthropic import AnthropicProvider
-from providers.clouds import BedrockRuntimeProvider, VertexProvider
+from providers.bedrock_runtime import BedrockRuntimeProvider
+from providers.vertex import VertexProvider
 from tests.contract.providers import UPSTREAMS, anthropic_at, outcome, request, user
 from tests.fakes import anthropic_upstream as wire
 from tests.fakes import clouds, event_stream
@@ -132,9 +133,7 @@ async def test_a_key_of_somebody_else_is_refused(upstream: Upstream) -> None:
     """REQ-H5: and so is a signature that was made with another secret."""
     strangers = (
         VertexProvider(clouds.PROJECT, clouds.REGION, base_url=f"{upstream.url}/v1", token="other"),
-        BedrockRuntimeProvider(
-            clouds.REGION, base_url=upstream.url, access_key=clouds.ACCESS_KEY, secret_key="other"
-        ),
+        BedrockRuntimeProvider(clouds.REGION, base_url=upstream.url, access_key=clouds.ACCESS_KEY, secret_key="other"),
     )
     stranger = strangers[0] if isinstance(upstream, VertexUpstream) else strangers[1]
     _, error = await outcome(stranger, request())
@@ -202,7 +201,7 @@ async def test_one_wrong_bit_anywhere_is_a_typed_error(bedrock: BedrockRuntimeUp
             altered = whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
             bedrock.replies.append(Reply([altered]))
             events, error = await outcome(provider, request())
-            assert error is not None, at
+            assert error is not None
             assert (error.kind, any(isinstance(event, Stopped) for event in events)) == ("upstream", False)
             assert (TextDelta("Hello.") in events) or at < last
 

@@ -7,8 +7,7 @@ import pytest
 
 from protocol.json import JsonObject
 from protocol.model import BlockEnded, Stopped, TextDelta
-from providers.anthropic import AnthropicProvider
-from providers.clouds import BedrockProvider
+from providers.anthropic import AnthropicProvider, BedrockProvider
 from tests.contract.providers import anthropic_at, outcome, request, user
 from tests.fakes import anthropic_upstream as wire
 from tests.fakes.anthropic_upstream import Reply, Upstream

@@ -21,7 +21,9 @@ PROJECT, REGION, TOKEN = "project-1", "europe-west1", "ya29.token"
 ACCESS_KEY, SECRET_KEY = "AKIDEXAMPLE", "secret/key"
 VERSIONS = {"2026-10-21", "vertex-2023-10-16", "bedrock-2023-05-31"}  # of the API, and the clouds' own before it
 
-_VERTEX = re.compile(rf"/v1/projects/{PROJECT}/locations/{REGION}/publishers/anthropic/models/([^/:]+):streamRawPredict")
+_VERTEX = re.compile(
+    rf"/v1/projects/{PROJECT}/locations/{REGION}/publishers/anthropic/models/([^/:]+):streamRawPredict"
+)
 _BEDROCK = re.compile(r"/model/([^/]+)/invoke-with-response-stream")
 _SIGNED = re.compile(
     rf"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/\d{{8}}/{REGION}/bedrock/aws4_request, "

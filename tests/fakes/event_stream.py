@@ -9,6 +9,7 @@ All numbers are 32 bits, big-endian. A header is the length of its name, its nam
 import base64
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from struct import pack, unpack_from
 from typing import Any
 from zlib import crc32
@@ -35,15 +36,16 @@ def exception(kind: str, message: str) -> bytes:
 
 
 def chunks(body: bytes) -> Iterator[Any]:
-    """The events in a body, up to where it is cut or is no body."""
-    while len(body) >= PRELUDE:
-        length, headers = unpack_from(">II", body)
-        if not PRELUDE < length <= len(body):
-            return
-        payload = json.loads(body[PRELUDE + headers : length - 4])
-        if "bytes" in payload:
-            yield json.loads(base64.b64decode(payload["bytes"]))
-        body = body[length:]
+    """The events in a body, up to where it is cut or makes no sense."""
+    with suppress(ValueError):
+        while len(body) >= PRELUDE:
+            length, headers = unpack_from(">II", body)
+            if not PRELUDE < length <= len(body):
+                return
+            payload = json.loads(body[PRELUDE + headers : length - 4])
+            if "bytes" in payload:
+                yield json.loads(base64.b64decode(payload["bytes"]))
+            body = body[length:]
 
 
 def _frame(headers: Mapping[str, str], payload: object) -> bytes:
