@@ -152,7 +152,7 @@ async def core(settings: Settings) -> AsyncIterator[Core]:
                 assistants=assistants,
                 scripts=scripts,
                 providers=Providers(anthropic=anthropic, others=others, demo=DemoModel(scripts), scripts=scripts),
-                prices=_prices(settings),
+                prices=_prices(settings, paid=bool(anthropic or others)),
             )
     finally:
         await push.close()
@@ -171,9 +171,9 @@ def scripts_of(settings: Settings) -> Mapping[str, Script]:
     return scripts
 
 
-def _prices(settings: Settings) -> PriceList:
+def _prices(settings: Settings, *, paid: bool) -> PriceList:
     rates = parse_rates(settings.prices)
-    if settings.anthropic_key is None and settings.bedrock_key is None and settings.gateway_key is None:
+    if not paid:
         return PriceList(rates=rates)
     # Only here: it takes long to import, and most starts ask no model that costs.
     from providers.snapshot import snapshot_price  # noqa: PLC0415 - see above

@@ -24,7 +24,7 @@ from app.settings_fields import (
 )
 from app.settings_reading import ReadSettings
 
-MODEL = r"(claude-[\w.-]+|(bedrock|gateway):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
+MODEL = r"(claude-[\w.-]+|(bedrock|bedrock-runtime|gateway|vertex):[\w.:@/-]+|stub-chat-v1|demo|scripted:[a-z0-9][a-z0-9_-]*)"
 
 _DAYS_IN_A_MONTH = 30
 
@@ -101,8 +101,8 @@ class Settings(ReadSettings):
     model: str = word(
         "CHAT_MODEL",
         "claude-opus-4-8",
-        "`claude-*`, `bedrock:` or `gateway:` and a model's id there, `stub-chat-v1`, `demo`, or `scripted:` and the name of "
-        "a scripted turn",
+        "`claude-*`; `bedrock:`, `bedrock-runtime:`, `vertex:` or `gateway:` and a model's id there; `stub-chat-v1`, `demo`, or "
+        "`scripted:` and the name of a scripted turn",
         pattern=f"^{MODEL}$",
     )
     others: str = text(
@@ -136,6 +136,29 @@ class Settings(ReadSettings):
         r"^(https?://\S+)?$"
     )  # fmt: skip
     bedrock_key: Key = field("TURNKEEP_BEDROCK_KEY", None, "a Bedrock API key; with both, `bedrock:` models are asked")
+    bedrock_region: str = text(
+        "TURNKEEP_BEDROCK_REGION", "", "with it and AWS credentials, `bedrock-runtime:` models are asked", r"^[\w-]*$"
+    )
+    bedrock_access_key: Key = field(
+        "TURNKEEP_BEDROCK_ACCESS_KEY", None, "an AWS access key; unset, the credentials are those that boto3 finds"
+    )
+    bedrock_secret_key: Key = field("TURNKEEP_BEDROCK_SECRET_KEY", None, "the secret of that access key")
+    bedrock_runtime_url: str = text(
+        "TURNKEEP_BEDROCK_RUNTIME_URL", "", "an address to ask instead of the region's", r"^(https?://\S+)?$"
+    )
+    vertex_project: str = text("TURNKEEP_VERTEX_PROJECT", "", "project at Google", r"^[\w.:-]*$")
+    vertex_region: str = text(
+        "TURNKEEP_VERTEX_REGION", "", "`global`, `us`, `eu`, or a region; with both and Google credentials, `vertex:` models are "
+        "asked", r"^[\w-]*$"
+    )  # fmt: skip
+    vertex_token: Key = field(
+        "TURNKEEP_VERTEX_TOKEN",
+        None,
+        "an access token of an hour; unset, the credentials are those that google-auth finds",
+    )
+    vertex_url: str = text(
+        "TURNKEEP_VERTEX_URL", "", "an address to ask instead of the region's, up to `/v1`", r"^(https?://\S+)?$"
+    )
     gateway_url: str = text("TURNKEEP_GATEWAY_URL", "", "a gateway beside Anthropic's address", r"^(https?://\S+)?$")
     gateway_key: Key = field("TURNKEEP_GATEWAY_KEY", None, "its key; with both, `gateway:` models are asked there")
     daily_usd: float | None = number(

@@ -45,20 +45,22 @@ log = logging.getLogger(__name__)
 
 
 class AnthropicProvider:
-    """Speaks to one address with one key. Close it with `aclose`."""
+    """Speaks to one address with one key. Close it with `aclose`.
+
+    `foreign` is what its client raises beside the SDK's own errors: what it borrows from others to frame and to sign.
+    """
 
     name = "anthropic"
     first_party = True
+    foreign: tuple[type[Exception], ...] = ()
 
     def __init__(self, api_key: str, *, base_url: str = BASE_URL) -> None:
+        self._connect(AsyncAnthropic, api_key=api_key, base_url=base_url)
+
+    def _connect(self, client: Callable[..., Any], **where: Any) -> None:
         # A redirect would take the key to an address that nobody gave it for.
         http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=_TIMEOUT)
-        self._client: Any = self._connect(
-            api_key=api_key, base_url=base_url, max_retries=0, timeout=_TIMEOUT, http_client=http
-        )
-
-    def _connect(self, **where: Any) -> AsyncAnthropic | AsyncAnthropicBedrockMantle:
-        return AsyncAnthropic(**where)
+        self._client: Any = client(**where, max_retries=0, timeout=_TIMEOUT, http_client=http)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -77,7 +79,7 @@ class AnthropicProvider:
                     if assembly.usage is not told:
                         told = assembly.usage
                         yield Metered(told)
-        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError, *_UNREADABLE) as error:
+        except _RAISED + self.foreign as error:
             # Not chained: a traceback would carry the provider's text into logs.
             raise _failed(error, assembly, over=loop.time() >= deadline) from None
         stopped = assembly.finished()
@@ -130,28 +132,37 @@ class AnthropicProvider:
 class BedrockProvider(AnthropicProvider):
     """The same models and the same wire on Amazon Bedrock, with a Bedrock API key. Its ids are `anthropic.claude-…`.
 
-    This is Bedrock's endpoint for the Messages API. The older one, with AWS's own framing and signatures, needs all of botocore.
+    This is Bedrock's endpoint for the Messages API. The older one is in `providers/bedrock_runtime.py`.
     """
 
     name = "bedrock"
     first_party = False
 
-    def _connect(self, **where: Any) -> AsyncAnthropicBedrockMantle:
-        return AsyncAnthropicBedrockMantle(**where)
+    def __init__(self, api_key: str, *, base_url: str) -> None:
+        self._connect(AsyncAnthropicBedrockMantle, api_key=api_key, base_url=base_url)
 
 
-# What a stream raises that is not what it should be: from the SDK's own parsing and from `Assembly`.
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError)
+# What a call raises: the SDK and the network; and, of a stream that is not what it should be, the SDK's parsing and `Assembly`.
+_RAISED: tuple[type[Exception], ...] = (
+    AnthropicError, httpx2.HTTPError, httpx2.StreamError, OSError,
+    ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError,
+)  # fmt: skip
 
 
 def _other(request: ModelRequest, error: APIStatusError) -> ModelRequest | None:
     """What to ask instead, once: the same in another mode, where it is the mode that was refused."""
     if request.fast and error.status_code in _BUSY and not spent(error.error_code):
         return replace(request, fast=False)  # fast mode has a limit of its own: its end is not that of the model
-    if is_bound(error.api_message):
+    if is_bound(_told(error)):
         # The address does not know `drop_block`. Thoughts are lost rather than the conversation, for ever.
         return replace(request, messages=without_thoughts(request.messages))
     return None
+
+
+def _told(error: APIStatusError) -> str:
+    """What the answer says, which Amazon says outside of any `error`."""
+    body = error.body
+    return error.api_message or (str(body.get("message", "")) if isinstance(body, dict) else "")
 
 
 def _failed(error: Exception, assembly: Assembly, *, over: bool) -> ProviderError:
@@ -162,7 +173,7 @@ def _failed(error: Exception, assembly: Assembly, *, over: bool) -> ProviderErro
             error.status_code,
             error_type=error.type,
             code=error.error_code,
-            text=error.api_message,
+            text=_told(error),
             headers=error.response.headers,
         )
         refused.usage = assembly.used()

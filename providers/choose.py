@@ -1,7 +1,8 @@
 """Which provider a model's id gets.
 
 claude-…          Anthropic where a key is bound, else the stub: a missing key fails closed, it does not fail (REQ-H5)
-bedrock:<id>      that model on Amazon Bedrock, gateway:<id> at a gateway, where each is set up, else the stub
+bedrock:<id>      that model on Amazon Bedrock, where it is set up, else the stub; so are bedrock-runtime:<id>, at its older
+                  endpoint, vertex:<id>, on Google Vertex AI, and gateway:<id>, at a gateway
 scripted:<name>   that script
 demo              the demo model
 anything else     the stub

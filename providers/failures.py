@@ -4,6 +4,7 @@ An error inside a stream comes with status 200, so its type decides and the stat
 """
 
 import math
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
@@ -22,6 +23,12 @@ _KINDS: dict[str, ErrorKind] = {
     "permission_error": "not_configured",
     "billing_error": "not_configured",
     "not_found_error": "not_configured",
+    # Amazon's, which begin with a capital letter in a header
+    "throttlingException": "rate_limited",
+    "serviceQuotaExceededException": "rate_limited",
+    "modelNotReadyException": "rate_limited",
+    "modelTimeoutException": "timeout",
+    "validationException": "invalid",
 }
 _STATUSES: dict[int, ErrorKind] = {
     400: "invalid",
@@ -44,8 +51,8 @@ _WORDS: dict[ErrorKind, str] = {
     "context_overflow": "The conversation is too long for the model.",
     "not_configured": "The model provider refused our credentials or does not offer this model.",
 }
-# The provider has no code for this; the phrase is stable since 2024 and a miss is still a typed `invalid`.
-_TOO_LONG = "prompt is too long"
+# The provider has no code for this; the phrases are stable since 2024 and a miss is still a typed `invalid`.
+_TOO_LONG = re.compile("(prompt|input) is too long", re.IGNORECASE)
 
 
 _BOUND = "bound to a different conversation"  # of a thought that is sent back behind other messages
@@ -62,8 +69,8 @@ def refusal(
     status: int, *, error_type: str | None, code: str | None, text: str | None, headers: Mapping[str, str]
 ) -> ProviderError:
     """What an error answer means. `text` is the provider's own and only looked at."""
-    kind = _KINDS.get(error_type or "") or _STATUSES.get(status, "upstream")
-    if kind == "invalid" and _TOO_LONG in (text or "").lower():
+    kind = _KINDS.get(error_type or _amazon(headers)) or _STATUSES.get(status, "upstream")
+    if kind == "invalid" and _TOO_LONG.search(text or ""):
         kind = "context_overflow"
     if spent(code):
         kind = "not_configured"  # it comes as 429, and trying again until next month does not help
@@ -78,6 +85,12 @@ def spent(code: str | None) -> bool:
 def is_bound(text: str | None) -> bool:
     """Whether the history is refused for thoughts that were had behind other messages."""
     return _BOUND in (text or "")
+
+
+def _amazon(headers: Mapping[str, str]) -> str:
+    """The type of Amazon's error answers: the body has none."""
+    kind = headers.get("x-amzn-errortype", "").partition(":")[0]
+    return kind[:1].lower() + kind[1:]
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -58,6 +58,7 @@ class Bench:
     provider: AnthropicProvider
     outside: Outside
     assistant: Assistant
+    model: str = MODEL
 
     def set_up(self, case: Case) -> None:
         """Let the upstream do what the case says, and go on with its last reply."""
@@ -72,13 +73,13 @@ class Bench:
             rig = ProviderRig(records=records, outside=self.outside, made=self.assistant)
             rig.store = MemoryRunStore(rig.clock)
             rig.with_limits(idle_seconds=IDLE_SECONDS, call_seconds=CALL_SECONDS, **case.get("limits", {}))
-            rig.choose = lambda _assistant, _request: Chosen(self.provider, MODEL)
+            rig.choose = lambda _assistant, _request: Chosen(self.provider, self.model)
             yield rig
 
 
 @asynccontextmanager
-async def bench() -> AsyncIterator[Bench]:
-    async with Upstream(last_again=True) as upstream, anthropic_at(upstream) as provider:
+async def bench(place: type[Upstream] = Upstream, model: str = MODEL) -> AsyncIterator[Bench]:
+    async with place(last_again=True) as upstream, anthropic_at(upstream) as provider:
         outside = Outside()
         search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
         assistant = Assistant(
@@ -89,7 +90,7 @@ async def bench() -> AsyncIterator[Bench]:
             served_tools=(search,),
             thinking=True,
         )
-        yield Bench(upstream=upstream, provider=provider, outside=outside, assistant=assistant)
+        yield Bench(upstream=upstream, provider=provider, outside=outside, assistant=assistant, model=model)
 
 
 @asynccontextmanager
@@ -124,7 +125,7 @@ async def hurried(upstream: Upstream) -> AsyncIterator[None]:
 async def call(made: Bench, case: Case) -> tuple[str, Usage]:
     """How the first call of a case ends at the adapter, and what it counted."""
     asked = ModelRequest(
-        model=MODEL,
+        model=made.model,
         system=made.assistant.instructions,
         messages=(user("Go."),),
         tools=tuple(tool.schema for tool in made.assistant.tools),

@@ -9,13 +9,18 @@ from protocol.errors import ErrorKind, ProviderError
 from protocol.json import JsonObject
 from protocol.model import Metered, ModelEvent, ModelRequest, ToolSchema
 from providers.anthropic import AnthropicProvider
+from providers.bedrock_runtime import BedrockRuntimeProvider
 from providers.port import Provider
 from providers.script import ErrorEvent, Script, ScriptedCall, StopEvent, TextEvent
 from providers.scripted import ScriptedProvider
 from providers.stub import StubProvider
+from providers.vertex import VertexProvider
 from tests.fakes import anthropic_upstream as wire
+from tests.fakes import clouds
 from tests.fakes.anthropic_upstream import Reply, Upstream
+from tests.fakes.clouds import BedrockRuntimeUpstream, VertexUpstream
 
+UPSTREAMS = {"anthropic": Upstream, "bedrock-runtime": BedrockRuntimeUpstream, "vertex": VertexUpstream}
 FIND = ToolSchema(name="find", description="Find.", input_schema={"type": "object"})
 
 
@@ -115,17 +120,17 @@ class AnthropicWorld(World):
         self.hanging, self.left = upstream.held, upstream.left
 
     def speaks(self, text: str) -> Provider:
-        whole = wire.body(wire.spoken(wire.text(text)))
+        whole = self._upstream.body(wire.spoken(wire.text(text)))
         return self._replies(Reply([whole[at : at + 1] for at in range(len(whole))]))
 
     def fails(self, kind: ErrorKind) -> Provider:
         if kind == "rate_limited":
-            return self._replies(wire.refused("rate_limit_error", 429, retry_after="2"))
-        begun = wire.body(wire.spoken(wire.text("Half"))[:4])
-        return self._replies(Reply([begun, wire.sse(wire.error("overloaded_error"))]))
+            return self._replies(self._upstream.refused("rate_limit_error", 429, retry_after="2"))
+        begun = self._upstream.body(wire.spoken(wire.text("Half"))[:4])
+        return self._replies(Reply([begun, self._upstream.broken()]))
 
     def hangs(self) -> Provider:
-        return self._replies(Reply([wire.body(wire.spoken(wire.text("a"))[:4])], end="hold"))
+        return self._replies(Reply([self._upstream.body(wire.spoken(wire.text("a"))[:4])], end="hold"))
 
     def _replies(self, reply: Reply) -> Provider:
         self._upstream.replies.append(reply)
@@ -134,20 +139,34 @@ class AnthropicWorld(World):
 
 @asynccontextmanager
 async def anthropic_at(upstream: Upstream) -> AsyncIterator[AnthropicProvider]:
-    provider = AnthropicProvider("sk-ant-test", base_url=upstream.url)
+    """The adapter that speaks to this upstream."""
+    provider = _adapter(upstream)
     try:
         yield provider
     finally:
         await provider.aclose()
 
 
+def _adapter(upstream: Upstream) -> AnthropicProvider:
+    match upstream:
+        case VertexUpstream():
+            url = f"{upstream.url}/v1"
+            return VertexProvider(clouds.PROJECT, clouds.REGION, base_url=url, token=clouds.TOKEN)
+        case BedrockRuntimeUpstream():
+            return BedrockRuntimeProvider(
+                clouds.REGION, base_url=upstream.url, access_key=clouds.ACCESS_KEY, secret_key=clouds.SECRET_KEY
+            )
+        case _:
+            return AnthropicProvider("sk-ant-test", base_url=upstream.url)
+
+
 @asynccontextmanager
 async def world(name: str) -> AsyncIterator[World]:
     match name:
-        case "anthropic":
-            async with Upstream() as upstream, anthropic_at(upstream) as provider:
-                yield AnthropicWorld(upstream, provider)
         case "scripted":
             yield ScriptedWorld()
-        case _:
+        case "stub":
             yield StubWorld()
+        case _:
+            async with UPSTREAMS[name]() as upstream, anthropic_at(upstream) as provider:
+                yield AnthropicWorld(upstream, provider)

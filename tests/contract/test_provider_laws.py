@@ -7,18 +7,18 @@ import pytest
 
 from protocol.json import JsonObject
 from protocol.model import ModelEvent, Stopped, TextDelta
-from tests.contract.providers import World, outcome, request, user, world
+from tests.contract.providers import UPSTREAMS, World, outcome, request, user, world
 
 QUOTED = "你好🌍 naïve é."
 
 
-@pytest.fixture(params=["stub", "scripted", "anthropic"])
+@pytest.fixture(params=["stub", "scripted", *UPSTREAMS])
 async def any_world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     async with world(request.param) as made:
         yield made
 
 
-@pytest.fixture(params=["scripted", "anthropic"])
+@pytest.fixture(params=["scripted", *UPSTREAMS])
 async def worldly(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """The providers that can fail: the stub has nothing behind it."""
     async with world(request.param) as made:

@@ -6,7 +6,8 @@ shapes. An answer can be cut at any byte, be held, or go on in pings for ever. R
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -33,8 +34,10 @@ class Upstream:
     """`async with Upstream() as upstream:` then `upstream.replies.append(…)` for every call to come.
 
     With `last_again` the last reply answers every further call too. `complaints` says what was refused; `quiet` is set while
-    no connection is open, `idle` while none is being answered.
+    no connection is open, `idle` while none is being answered. Its other forms, of the clouds, are in `tests/fakes/clouds.py`.
     """
+
+    content_type = "text/event-stream; charset=utf-8"
 
     def __init__(self, *, last_again: bool = False, limit_tokens: int | None = None) -> None:
         self.replies: list[Reply] = []
@@ -101,7 +104,7 @@ class Upstream:
         self.paths.append(first.split(" ")[1])
         self.idle.clear()
         reply = self._reply(raw, headers)
-        await _write(writer, reply)
+        await _write(writer, reply, self.content_type)
         if reply.end in ("hold", "ping"):
             self.pinging = reply.end == "ping"
             self.held.set()
@@ -118,22 +121,52 @@ class Upstream:
             self.pinged.set()
 
     def _reply(self, raw: bytes, headers: dict[str, str]) -> Reply:
-        if not headers.get("x-api-key") and not headers.get("authorization"):
-            return refused("authentication_error", 401, "x-api-key header is required")
-        if "anthropic-version" not in headers:
-            return refused("invalid_request_error", 400, "anthropic-version: header is required")
-        request = json.loads(raw)
+        turned_away = self.turned_away(raw, headers)
+        if turned_away is not None:
+            return turned_away
+        request = self.asked(json.loads(raw))
         self.requests.append(request)
         betas = {beta for beta in headers.get("anthropic-beta", "").split(",") if beta}
         self.betas.append(betas)
         wrong = _unreadable(raw) or complaint(request, betas, self.signed) or self._too_long(raw)
         if wrong:
             self.complaints.append(wrong)
-            return refused("invalid_request_error", 400, wrong)
+            return self.refused("invalid_request_error", 400, wrong)
         self.dropped += self.signed.misfits(request)
         reply = self.replies[0] if self.last_again and len(self.replies) == 1 else self.replies.pop(0)
-        self._remember(request, reply)
+        blocks, reason = _said(self.events(b"".join(reply.pieces)))
+        self.signed.sign(request, blocks, paused=reason in ("pause_turn", "compaction"))
         return reply
+
+    def turned_away(self, raw: bytes, headers: dict[str, str]) -> Reply | None:
+        """What somebody gets who may not ask, or does not ask here."""
+        if not headers.get("x-api-key") and not headers.get("authorization"):
+            return refused("authentication_error", 401, "x-api-key header is required")
+        if "anthropic-version" not in headers:
+            return refused("invalid_request_error", 400, "anthropic-version: header is required")
+        return None
+
+    def asked(self, request: Event) -> Event:
+        """The request as the Messages API has it."""
+        return request
+
+    def refused(self, kind: str, status: int, message: str = "sk-ant-secret", **headers: str) -> Reply:
+        """An answer that is an error."""
+        return refused(kind, status, message, **headers)
+
+    def body(self, events: Sequence[Event]) -> bytes:
+        """Events as they are sent."""
+        return body(events)
+
+    def broken(self) -> bytes:
+        """What is sent where it breaks off."""
+        return sse(error("overloaded_error"))
+
+    def events(self, payload: bytes) -> Iterator[Event]:
+        """What was sent, as far as it can be read."""
+        for line in payload.decode(errors="replace").splitlines():
+            with suppress(ValueError):
+                yield json.loads(line.removeprefix("data: "))
 
     def _too_long(self, raw: bytes) -> str:
         tokens = len(raw) // 4
@@ -141,13 +174,9 @@ class Upstream:
             return ""
         return f"prompt is too long: {tokens} tokens > {self.limit_tokens} maximum"
 
-    def _remember(self, request: JsonObject, reply: Reply) -> None:
-        blocks, reason = _said(b"".join(reply.pieces))
-        self.signed.sign(request, blocks, paused=reason in ("pause_turn", "compaction"))
 
-
-async def _write(writer: asyncio.StreamWriter, reply: Reply) -> None:
-    headers = {"content-type": "text/event-stream; charset=utf-8", "request-id": "req_1"} | reply.headers
+async def _write(writer: asyncio.StreamWriter, reply: Reply, content_type: str) -> None:
+    headers = {"content-type": content_type, "request-id": "req_1"} | reply.headers
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 {reply.status} Any\r\ntransfer-encoding: chunked\r\n{lines}\r\n".encode())
     for piece in reply.pieces:
@@ -166,20 +195,19 @@ def _unreadable(raw: bytes) -> str:
     return ""
 
 
-def _said(payload: bytes) -> tuple[list[Event], str]:
-    """The blocks that the bytes hold, as far as they can be read, and the reason to stop."""
+def _said(events: Iterator[Event]) -> tuple[list[Event], str]:
+    """The blocks that the events hold, as far as they make sense, and the reason to stop."""
     blocks: list[Event] = []
     reason = ""
-    for line in payload.decode(errors="replace").splitlines():
+    for event in events:
         try:
-            event = json.loads(line.removeprefix("data: "))
             if event["type"] == "content_block_start":
                 blocks.append({key: value for key, value in event["content_block"].items() if value is not None})
             elif event["type"] == "content_block_delta":
                 _grow(blocks[-1], event["delta"])
             elif event["type"] == "message_delta":
                 reason = str(event["delta"].get("stop_reason"))
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        except (KeyError, IndexError, TypeError, AttributeError):
             continue  # what was broken on purpose is not signed
     return [block | _input(block) for block in blocks], reason
 

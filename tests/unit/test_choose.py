@@ -26,8 +26,13 @@ def test_a_claude_model_needs_a_key_and_falls_closed_to_the_stub() -> None:
 def test_the_word_before_a_colon_says_where_a_model_is_asked() -> None:
     """REQ-G2: the same model elsewhere; where nothing is set up the stub answers, as without a key."""
     elsewhere = StubProvider()
-    providers = Providers(stub=STUB, others={"bedrock": elsewhere})
+    providers = Providers(stub=STUB, others={"bedrock": elsewhere, "bedrock-runtime": elsewhere})
     assert providers.choose("bedrock:anthropic.claude-opus-4-8") == (elsewhere, "anthropic.claude-opus-4-8")
+    assert providers.choose("bedrock-runtime:us.anthropic.claude-opus-4-5-20251101-v1:0") == (
+        elsewhere,
+        "us.anthropic.claude-opus-4-5-20251101-v1:0",
+    )
+    assert providers.choose("vertex:claude-opus-4-5@20251101") == (STUB, "stub-chat-v1")
     assert providers.choose("gateway:claude-opus-4-8") == (STUB, "stub-chat-v1")
     assert providers.choose("bedrock:") == (STUB, "stub-chat-v1")
 
