@@ -1,9 +1,11 @@
 """What the page says about who answers."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from api.errors import json_response
+from api.callers import principal_of
+from api.errors import json_response, not_found
+from api.identity import Resources
 from api.ports import ApiParts
 from assistants.definition import Assistant
 from protocol.errors import TurnkeepError
@@ -15,15 +17,22 @@ def assistant_routes(parts: ApiParts) -> APIRouter:
     routes = APIRouter(tags=["assistants"])
 
     @routes.get("/api/assistant")
-    async def assistant() -> Response:
-        """The one that answers where a request names none, and all there are, that one first, as `assistants`.
+    async def assistant(request: Request) -> Response:
+        """The one that answers where a request names none, and all that the caller may use, that one first, as `assistants`.
 
-        Each has a `name`, a `title`, `starters`, and a `model`, which is `demo` where the answers are demo answers.
+        Each has a `name`, a `title`, `starters`, and a `model`, which is `demo` where the answers are demo answers. Who may not
+        use the first one is told of another, which his requests then have to name.
         """
-        default = parts.assistants[parts.default_assistant]
-        others = [one for one in parts.assistants.values() if one is not default]
-        value = _shown(parts, default)
-        return json_response({**value, "assistants": [value, *(_shown(parts, one) for one in others)]})
+        principal, default = principal_of(request), parts.assistants[parts.default_assistant]
+        every = [default, *(one for one in parts.assistants.values() if one is not default)]
+        usable = [
+            _shown(parts, one)
+            for one in every
+            if await parts.may_use(principal, Resources(assistant=one.name, conversation_id=None))
+        ]
+        if not usable:
+            raise not_found()
+        return json_response({**usable[0], "assistants": [*usable]})
 
     return routes
 

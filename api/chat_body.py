@@ -5,8 +5,9 @@ Ours                      {"message": "…", "conversation_id"?, "run_id"?, "ass
 AI SDK                    {"id"?, "messages": […, {"id", "role": "user", "parts": […]}], "trigger"?, "messageId"?}
 AI SDK, last message only {"id"?, "message": {"id", "role": "user", "parts": […]}, "trigger"?, "messageId"?}
 
-`trigger` "regenerate-message" wants the answer `messageId`, else the last one, anew; without it `messageId` names an earlier
-question that the message stands in the place of. `expected_head` is the id of the answer that the client takes for the last.
+`trigger` "regenerate-message" wants the answer `messageId`, else the last one, anew: to the stored question, with the files it has
+there. Without it `messageId` names an earlier question that the message stands in the place of, with the files that it brings itself.
+`expected_head` is the id of the answer that the client takes for the last.
 
 Clients send many more fields; they are ignored (so `context.passages` grounds nothing). The server owns the history of a
 conversation: of the SDK's messages only the last one counts.
@@ -59,18 +60,20 @@ def parse_chat(body: JsonObject, idempotency_key: str | None, max_characters: in
     if len(text) > max_characters:
         raise TurnkeepError("invalid", f"The message may have at most {max_characters} characters.")
     run_id = _uuid(body.get("run_id")) or _uuid(idempotency_key)
+    revision = _revision(body, message.by_sdk)
+    asks_again = revision is not None and revision.kind == "regenerate"
     return ChatBody(
         text=text,
         conversation_id=_conversation_id(body, message.by_sdk),
         run_id=run_id,
         assistant=_name(body.get("assistant")),
-        files=message.files,
+        files=() if asks_again else message.files,  # the question is the one that is stored, with its files
         history=_history(body.get("context")),
         interrupts=_interrupts(body.get("on_busy")),
         by_sdk=message.by_sdk,
         request_key=None if run_id else _key(idempotency_key),
         message_id=_message_id(message.id),
-        revision=_revision(body, message.by_sdk),
+        revision=revision,
         expected_head=_message_id(body.get("expected_head")),
     )
 

@@ -27,7 +27,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What a turn wants to use. `conversation_id` None: the session is the conversation."""
+    """What a turn wants to use, or what may be offered to it. `conversation_id` None: none is named."""
 
     assistant: str
     conversation_id: str | None

@@ -121,7 +121,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/api/conversations/{conversation}/messages"): Operation(
         policy="owner", query=("limit", "order"), answers={200: "Messages"}
     ),
-    ("GET", "/api/assistant"): Operation(policy="owner", answers={200: "Assistant"}, errors=("not_configured",)),
+    ("GET", "/api/assistant"): Operation(policy="owner", answers={200: "Assistant"}),
     ("GET", "/healthz"): Operation(policy="open", answers={200: "Health"}),
     ("GET", "/readyz"): Operation(policy="open", answers={200: "Ready", 503: "Ready"}),
     ("GET", "/metrics"): Operation(policy="open", answers={200: "text"}),

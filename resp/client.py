@@ -83,9 +83,10 @@ class Client:
     async def close(self) -> None:
         """Drop the connection for good; what waits fails."""
         self._closed = True
-        self._rested()
-        if self._connection is not None:
-            self._connection.abort()
+        async with self._connecting:  # what somebody is opening now would stay open
+            self._rested()
+            if self._connection is not None:
+                self._connection.abort()
         for twin in self._twins:
             await twin.close()
         await asyncio.sleep(0)  # the transport closes its socket with the next turn of the loop

@@ -197,31 +197,25 @@ async def connect(address: Address, *, bounds: Bounds, on_push: Callable[[Push],
         StoreUnavailable: It did not come up in time, or the server will not have us.
         ReplyError: The server refuses the database or does not speak RESP3.
     """
+    connection = Connection(bounds, on_push)
     try:
-        return await while_heard(_connect(address, bounds, on_push), bounds.connect)
-    except (OSError, TimeoutError) as error:
-        raise StoreUnavailable("The run store cannot be reached.") from error
-
-
-async def _connect(address: Address, bounds: Bounds, on_push: Callable[[Push], None]) -> Connection:
-    connection = await _open(address, lambda: Connection(bounds, on_push))
-    try:
-        await _greet(connection, address)
-    except BaseException:  # a cancelled caller, too, must not leave it open
+        await while_heard(_open(connection, address), bounds.connect)
+    except BaseException as error:
+        # Here and not in there: a caller that is cancelled as it comes up never hears that it did.
         connection.abort()
+        if isinstance(error, OSError):  # it did not come up in time, or not at all
+            raise StoreUnavailable("The run store cannot be reached.") from error
         raise
     return connection
 
 
-async def _open(address: Address, protocol: Callable[[], Connection]) -> Connection:
+async def _open(connection: Connection, address: Address) -> None:
     loop = asyncio.get_running_loop()
     if address.path:
-        return (await loop.create_unix_connection(protocol, address.path))[1]
-    tls = ssl.create_default_context() if address.tls else None
-    return (await loop.create_connection(protocol, address.host, address.port, ssl=tls))[1]
-
-
-async def _greet(connection: Connection, address: Address) -> None:
+        await loop.create_unix_connection(lambda: connection, address.path)
+    else:
+        tls = ssl.create_default_context() if address.tls else None
+        await loop.create_connection(lambda: connection, address.host, address.port, ssl=tls)
     login = ("AUTH", address.username, address.password) if address.password else ()
     await connection.send("HELLO", 3, *login)
     if address.database:

@@ -1,14 +1,14 @@
 """The files of a conversation on their way to a model.
 
 History holds them as the message does: `{"type": "file", "mediaType", "filename", "url"}`, a reference. The bytes are read just
-before a call and are part of its request alone; no checkpoint, log or stored history has them.
+before a call and are part of its request alone; no checkpoint, log or stored history has them. What is not sent is not read.
 """
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from engine.blocks import blocks
 from protocol.errors import ProviderError, TurnkeepError
@@ -16,12 +16,14 @@ from protocol.json import Json, JsonObject
 from protocol.model import ModelRequest
 from protocol.turn import TurnRequest
 from providers.media import reads
-from records.files import Files
+from records.files import File, Files
 
 MOST_BYTES: Final = 20_000_000  # of all files of a request; providers take 32 MB, and base64 adds a third
 IMAGE_TOKENS: Final = 5_000  # an image has at most about so many, whatever its size
 BYTES_A_TOKEN: Final = 10  # of a PDF, at least; a page counts as text and as an image
 _ID: Final = re.compile(r"file_[0-9a-f]{32}$")
+
+Read = TypeVar("Read")
 
 
 class Attachments:
@@ -29,41 +31,43 @@ class Attachments:
 
     def __init__(self, files: Files, turn: TurnRequest) -> None:
         self._files = files
-        self._turn = turn
+        self._owner = turn.tenant, turn.owner
 
     async def __call__(self, request: ModelRequest) -> ModelRequest:
         """The request with the files that fit, the newest first. Raises ProviderError: `unavailable`."""
-        if not any(_is_file(block) for message in request.messages for block in blocks(message)):
+        parts = [block for message in request.messages for block in blocks(message) if _is_file(block)]
+        if not parts:
             return request
+        known = await self._read(self._files.find(*self._owner, {_id_of(part) for part in parts}))
         room = MOST_BYTES
         messages: list[JsonObject] = []
         for message in reversed(request.messages):
             content: list[Json] = []
             for block in blocks(message):
-                shown, taken = await self._shown(block, request.model, room) if _is_file(block) else (block, 0)
+                shown, taken = await self._shown(block, request.model, known, room) if _is_file(block) else (block, 0)
                 content.append(shown)
                 room -= taken
             messages.append({**message, "content": content})
         return replace(request, messages=tuple(reversed(messages)))
 
-    async def _shown(self, part: JsonObject, model: str, room: int) -> tuple[JsonObject, int]:
+    async def _shown(
+        self, part: JsonObject, model: str, known: Mapping[str, File], room: int
+    ) -> tuple[JsonObject, int]:
         """The block that stands for a file, and how many bytes it takes."""
         media_type = str(part["mediaType"])
         if media_type != "text/plain" and not reads(model, media_type):
             return _note(part, "The model cannot read it."), 0
-        content = await self._content(part)
+        file = known.get(_id_of(part))
+        if file is not None and file.size > room:
+            return _note(part, "It is left out: the conversation has too many large files."), 0
+        content = None if file is None else await self._read(self._files.content(*self._owner, file.id))
         if content is None:
             return _note(part, "It is not there any more."), 0
-        if len(content) > room:
-            return _note(part, "It is left out: the conversation has too many large files."), 0
         return _block(part, content, document=reads(model, media_type)), len(content)
 
-    async def _content(self, part: JsonObject) -> bytes | None:
-        found = _ID.search(str(part["url"]))
-        if found is None:
-            return None
+    async def _read(self, reading: Awaitable[Read]) -> Read:
         try:
-            return await self._files.content(self._turn.tenant, self._turn.owner, found[0])
+            return await reading
         except TurnkeepError:
             raise ProviderError("unavailable", "A file could not be read.") from None
 
@@ -90,6 +94,11 @@ def _encoded(block: JsonObject) -> int:
 
 def _is_file(block: JsonObject) -> bool:
     return block.get("type") == "file"
+
+
+def _id_of(part: JsonObject) -> str:
+    found = _ID.search(str(part["url"]))
+    return found[0] if found else ""
 
 
 def _block(part: JsonObject, content: bytes, *, document: bool) -> JsonObject:

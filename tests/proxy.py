@@ -73,12 +73,14 @@ class Proxy:
 async def played(conversation: Conversation) -> AsyncIterator[Address]:
     """A server whose part the test plays. Whoever connects must have left at the end."""
     conversations: list[asyncio.Task[None]] = []
+    over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         conversations.append(task)
-        await conversation(reader, writer)
+        if not over.is_set():
+            await conversation(reader, writer)
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
@@ -89,6 +91,12 @@ async def played(conversation: Conversation) -> AsyncIterator[Address]:
         try:
             yield address
         finally:
+            over.set()
+            # Whoever was let in a moment ago is no conversation yet. They come in order: once we were shown out, nobody is left.
+            reader, writer = await asyncio.open_unix_connection(address.path)
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
             server.close()
             await asyncio.gather(*conversations)
 

@@ -94,6 +94,7 @@ class Rig:
     fault: Callable[[str], Awaitable[None]] = no_fault
     settings: RunnerSettings = field(default_factory=lambda: RunnerSettings(lease_ms=60_000, renew_ms=20_000))
     more_tools: tuple[Tool, ...] = ()
+    others: tuple[Assistant, ...] = ()  # who may be asked besides `assistant`
     pace: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
     pause: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
     observer: Observer = field(default_factory=Silent)
@@ -130,7 +131,7 @@ class Rig:
         return Parts(
             store=self.store,
             records=self.records,
-            assistants={"bench": self.assistant},
+            assistants={one.name: one for one in (self.assistant, *self.others)},
             choose=self.choose or (lambda _assistant, _request: Chosen(provider, "scripted")),
             clock=self.clock,
             new_owner=lambda: f"owner-{next(self._owners)}",

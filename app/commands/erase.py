@@ -28,6 +28,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="OWNER",
         help="delete all conversations of this owner first, and end their runs; implies --now",
     )
+    parser.add_argument("--tenant", help="where the owner lives; unset, TURNKEEP_TENANT")
 
 
 def run(arguments: Namespace) -> int:
@@ -43,28 +44,40 @@ def run(arguments: Namespace) -> int:
 
 async def _with_parts(arguments: Namespace) -> int:
     settings = settings_of_stack()
+    owner = owner_of(arguments, settings.tenant)
     address = parse_address(settings.redis_url)
     client, push = Client(address), PushConnection(address)
-    after_ms = 0 if arguments.now or arguments.owner else settings.erase_after_seconds * 1_000
+    after_ms = 0 if arguments.now or owner else settings.erase_after_seconds * 1_000
     try:
         async with Records(settings.database_url) as records:
             store = RedisRunStore(client, push, keys=Keys(f"{settings.redis_prefix}:"))
             kept_ms = settings.retention_seconds * 1_000
-            return await erase(records, store, arguments.owner, after_ms=after_ms, kept_ms=kept_ms)
+            return await erase(records, store, owner, after_ms=after_ms, kept_ms=kept_ms)
     finally:
         await push.close()
         await client.close()
 
 
-async def erase(records: Records, store: RunStore, owner: str | None, *, after_ms: int, kept_ms: int) -> int:
-    """Erase what is due, after deleting all that an owner has where one is named. Raises TurnkeepError."""
+def owner_of(arguments: Namespace, tenant: str) -> tuple[str, str] | None:
+    """(tenant, owner), where one is named. Raises TurnkeepError: `invalid` for a tenant alone, whose owners stay."""
+    if arguments.owner is not None:
+        return tenant if arguments.tenant is None else arguments.tenant, arguments.owner
+    if arguments.tenant is not None:
+        raise TurnkeepError("invalid", "--tenant says where the owner lives that --owner names.")
+    return None
+
+
+async def erase(
+    records: Records, store: RunStore, owner: tuple[str, str] | None, *, after_ms: int, kept_ms: int
+) -> int:
+    """Erase what is due, after deleting all that (tenant, owner) has where one is named. Raises TurnkeepError."""
     clock = SystemClock()
-    while owner is not None and await records.delete_all("", owner, clock.now_ms(), AT_ONCE):
+    while owner is not None and await records.delete_all(*owner, clock.now_ms(), AT_ONCE):
         pass
     rounds = Erasure(records, store, clock, after_ms=after_ms, kept_ms=kept_ms)
     erased = 0
     while some := await rounds.round():
         erased += some
     if owner is not None:
-        await records.files.drop("", owner)
+        await records.files.drop(*owner)
     return erased

@@ -1,12 +1,14 @@
 """`python -m app erase`, and what every process does by itself, over real parts."""
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from app.commands.erase import erase
+from app.commands.erase import configure, erase, owner_of
 from dispatch.erasure import STUCK_MS, UNUSED_FILE_MS, Erasure
+from protocol.errors import TurnkeepError
 from records.files import Upload
 from records.values import Key
 from tests.rig import RUN_ID, Rig
@@ -35,7 +37,7 @@ async def test_an_owner_is_erased_and_nobody_else(rig: Rig) -> None:
     """REQ-O8, FR34: all his data, with a run under way and a file that no message came to attach."""
     his, hers = await kept(rig, "ada"), await kept(rig, "eve")
 
-    assert await erase(rig.records, rig.store, "ada", after_ms=0, kept_ms=10**15) == 2
+    assert await erase(rig.records, rig.store, ("", "ada"), after_ms=0, kept_ms=10**15) == 2
 
     assert await rig.records.conversations("", "ada") == ()
     assert [await rig.store.view(run_id) for run_id in (RUN_ID, "second")] == [None, None]
@@ -43,7 +45,42 @@ async def test_an_owner_is_erased_and_nobody_else(rig: Rig) -> None:
     assert [run and run.status for run in [await rig.records.run("second")]] == ["stopped"]
     assert await rig.records.files.content("", "ada", his) is None
     assert await rig.records.files.content("", "eve", hers) is not None
-    assert await erase(rig.records, rig.store, "ada", after_ms=0, kept_ms=10**15) == 0
+    assert await erase(rig.records, rig.store, ("", "ada"), after_ms=0, kept_ms=10**15) == 0
+
+
+async def test_the_same_owner_of_another_tenant_is_somebody_else(rig: Rig) -> None:
+    """REQ-O8, LAW-P5"""
+    there = replace(TALK, tenant="acme")
+    assert await rig.records.create(there, "Theirs", rig.clock.now)
+
+    assert await erase(rig.records, rig.store, ("acme", "ada"), after_ms=0, kept_ms=10**15) == 1
+
+    assert await rig.records.conversation(there) is None
+    assert [one.id for one in await rig.records.conversations("", "ada")] == ["other", "talk"]
+
+
+@pytest.mark.parametrize(
+    ("words", "owner"),
+    [
+        ("", None),
+        ("--owner ada", ("here", "ada")),  # where sessions live, and keys that name no other place
+        ("--owner ada --tenant acme", ("acme", "ada")),
+        ("--owner ada --tenant=", ("", "ada")),
+    ],
+)
+def test_an_owner_is_named_with_his_tenant(words: str, owner: tuple[str, str] | None) -> None:
+    assert owner_of(asked(words), "here") == owner
+
+
+def test_a_tenant_alone_erases_nothing() -> None:
+    with pytest.raises(TurnkeepError, match="--owner"):
+        owner_of(asked("--tenant acme"), "here")
+
+
+def asked(words: str) -> Namespace:
+    parser = ArgumentParser()
+    configure(parser)
+    return parser.parse_args(words.split())
 
 
 async def test_what_was_deleted_is_erased_when_it_is_due(rig: Rig) -> None:

@@ -3,34 +3,18 @@
 import base64
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
 from api.ports import ApiParts, Limits
 from protocol.json import JsonObject
-from protocol.model import BlockEnded, ModelEvent, ModelRequest, Stopped, TextDelta
 from runner.parts import Chosen
-from tests.contract.http_house import House, error, running
+from tests.contract.file_reader import PNG, TEXT, Reader, data_url, reading_files
+from tests.contract.http_house import House, error
 from tests.contract.test_http_ownership import NOT_FOUND
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-TEXT = "Zwölf Zeilen <b>Text</b>\n".encode()
 RUN = "6f9a4c1e-0c1b-4a51-9a5e-3f1f0a5f6c11"
-
-
-@dataclass
-class Reader:
-    """A model that can read files, and keeps what it was asked."""
-
-    name = "reader"
-    asked: list[ModelRequest] = field(default_factory=list)
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        self.asked.append(request)
-        yield TextDelta("I see.")
-        yield BlockEnded()
-        yield Stopped(reason="end_turn", content=({"type": "text", "text": "I see."},), model=request.model)
 
 
 @pytest.fixture
@@ -43,17 +27,12 @@ async def house(model: Reader) -> AsyncIterator[House]:
     def narrow(parts: ApiParts) -> ApiParts:
         return replace(parts, limits=Limits(file_bytes=1_000, files_bytes=1_500))
 
-    async with running(narrow) as opened:
-        opened.rig.choose = lambda _, __: Chosen(model, "claude-opus-4-8")
+    async with reading_files(model, narrow) as opened:
         yield opened
 
 
 def sdk_message(*files: JsonObject, text: str = "What is it?") -> JsonObject:
     return {"id": "m1", "role": "user", "parts": [*files, {"type": "text", "text": text}]}
-
-
-def data_url(content: bytes, media_type: str) -> str:
-    return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 
 async def test_an_uploaded_file_comes_back_to_its_owner_and_is_no_page(house: House) -> None:

@@ -8,6 +8,8 @@ import httpx2
 import pytest
 
 from api.identity import Principal, Resources
+from api.ports import ApiParts
+from assistants.definition import Assistant
 from tests.contract.http_callers import ISSUER, admitting, holding, key_of
 from tests.contract.http_house import House, error, frame, pieces, reading, running, saying
 from tests.rig import NOW_MS
@@ -153,6 +155,30 @@ async def test_what_somebody_may_not_use_is_not_there() -> None:
     )  # fmt: skip
 
 
+async def test_what_somebody_may_not_use_is_not_offered() -> None:
+    """LAW-P5: to a session and to a key alike; who may use nothing finds nothing."""
+    usable = {"": {"porter"}, "silver": {"bench", "porter"}, "gold": {"bench", "clerk", "porter"}}
+
+    async def may_use(principal: Principal, resources: Resources) -> bool:
+        return resources.assistant in usable.get(principal.tier, ())
+
+    def with_more(parts: ApiParts) -> ApiParts:
+        more = {name: Assistant(name=name, title=name, instructions="") for name in ("clerk", "porter")}
+        return replace(admitting()(parts), assistants={**parts.assistants, **more}, may_use=may_use)
+
+    async with running(with_more) as house:
+        keys = [await holding(house, await key_of(house, tier=tier)) for tier in ("silver", "gold", "lead")]
+        *offered, nothing = [await client.get("/api/assistant") for client in (await house.client(), *keys)]
+
+    found = [answer.json() for answer in offered]
+    assert [(each["name"], [one["name"] for one in each["assistants"]]) for each in found] == [
+        ("porter", ["porter"]),
+        ("bench", ["bench", "porter"]),
+        ("bench", ["bench", "clerk", "porter"]),
+    ]
+    assert (nothing.status_code, nothing.json()) == (404, NOT_FOUND)
+
+
 async def test_where_nobody_can_tell_what_may_be_used_nothing_is_written() -> None:
     """REQ-V6: closed."""
 
@@ -161,10 +187,11 @@ async def test_where_nobody_can_tell_what_may_be_used_nothing_is_written() -> No
 
     async with running(lambda parts: replace(admitting()(parts), may_use=may_use)) as house:
         client = await holding(house, await key_of(house))
-        answer = await client.post("/api/chat", json={"message": "hi"})
+        answers = [await client.post("/api/chat", json={"message": "hi"}), await client.get("/api/assistant")]
         listed = (await client.get("/api/conversations")).json()
 
-    assert (answer.status_code, error(answer)["kind"], listed) == (500, "unavailable", {"conversations": []})
+    assert [(answer.status_code, error(answer)["kind"]) for answer in answers] == [(500, "unavailable")] * 2
+    assert listed == {"conversations": []}
 
 
 async def test_a_stream_ends_when_what_opened_it_expires_and_a_fresh_one_goes_on_at_the_same_index(

@@ -2,18 +2,20 @@
 
 import asyncio
 import socket
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from protocol.errors import StoreUnavailable
 from resp.address import parse_address
-from resp.connection import Bounds
+from resp.client import Client
+from resp.connection import Bounds, Connection, connect
 from resp.errors import ReplyError
 from resp.keys import Keys
 from tests.proxy import played
 from tests.servers import Server, running_server
-from tests.stores import client_at, until_available
+from tests.stores import PATIENT, client_at, until_available
 
 
 @pytest.fixture
@@ -104,3 +106,33 @@ async def test_a_caller_that_leaves_while_it_connects_leaves_a_client_that_works
         first.cancel()
 
         assert await second == b"second"
+
+
+async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """As a server does that knows its client's every command; it leaves when the client has."""
+    with suppress(ConnectionError):
+        while await reader.read(1_000):
+            writer.write(b"%0\r\n")
+
+
+@pytest.mark.parametrize("turns", range(20))
+async def test_who_leaves_at_any_moment_of_connecting_leaves_nothing_open(turns: int) -> None:
+    async with played(greet) as address:
+        opening = asyncio.ensure_future(connect(address, bounds=PATIENT))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        opening.cancel()
+        for opened in await asyncio.gather(opening, return_exceptions=True):
+            if isinstance(opened, Connection):
+                opened.abort()
+
+
+async def test_a_client_that_is_closed_while_it_connects_leaves_nothing_open() -> None:
+    async with played(greet) as address:
+        client = Client(address)
+        asking = asyncio.ensure_future(client.execute("PING"))
+        await asyncio.sleep(0)
+        await client.close()
+
+        with pytest.raises(StoreUnavailable):
+            await asking

@@ -109,7 +109,7 @@ async def test_what_fails_is_left_out_and_a_failed_answer_is_followed_by_nothing
 
 
 async def test_a_conversation_is_named_after_its_first_answer_and_once() -> None:
-    """REQ-G6"""
+    """REQ-G6, REQ-O10: as its assistant names conversations, else by its question."""
 
     async def named(question: str, answer: str) -> str:
         return f"{question} and {answer}"
@@ -136,6 +136,7 @@ async def test_a_conversation_is_named_after_its_first_answer_and_once() -> None
     ],
 )
 def test_a_title_is_the_first_line_cut_at_a_word(text: str, title: str) -> None:
+    """REQ-O10"""
     assert title_of(text) == title
 
 

@@ -7,7 +7,7 @@ from protocol.json import JsonObject
 from protocol.model import ModelRequest
 from protocol.turn import TurnRequest
 from providers.media import reads
-from records.files import Upload
+from records.files import Files, Upload
 from records.records import Records
 from runner import attachments
 from runner.attachments import IMAGE_TOKENS, Attachments, weigh
@@ -24,6 +24,18 @@ def asking(*messages: JsonObject) -> ModelRequest:
     )
 
 
+class Counted(Files):
+    """Files that tell which of them were read."""
+
+    def __init__(self, records: Records) -> None:
+        super().__init__(records.files._database)
+        self.read: list[str] = []
+
+    async def content(self, tenant: str, owner: str, file_id: str) -> bytes | None:
+        self.read.append(f"/api/files/{file_id}")
+        return await super().content(tenant, owner, file_id)
+
+
 async def attached(records: Records, content: bytes) -> JsonObject:
     upload = Upload(tenant="", owner="ana", media_type="text/plain", name="a.txt", content=content, now_ms=0)
     file, _ = await records.files.keep(upload, 1_000)
@@ -31,14 +43,16 @@ async def attached(records: Records, content: bytes) -> JsonObject:
 
 
 async def test_the_newest_files_fit_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FR50: however many a conversation has, the next message can be sent."""
+    """FR50: however many a conversation has, the next message can be sent. What does not fit is not even read."""
     monkeypatch.setattr(attachments, "MOST_BYTES", 7)
     async with await Records.in_memory() as records:
+        files = Counted(records)
         parts = [await attached(records, content) for content in (b"first", b"second", b"x")]
         messages: list[JsonObject] = [{"role": "user", "content": [part]} for part in parts]
 
-        shown = await Attachments(records.files, TURN)(asking(*messages))
+        shown = await Attachments(files, TURN)(asking(*messages))
 
+    assert files.read == [part["url"] for part in (parts[2], parts[1])]
     note = "[A file was attached: a.txt (text/plain). It is left out: the conversation has too many large files.]"
     sources = [message["content"][0].get("source", message["content"]) for message in shown.messages]  # type: ignore[index, union-attr] # blocks
     assert sources == [

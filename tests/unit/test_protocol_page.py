@@ -2,6 +2,9 @@
 
 import re
 from pathlib import Path
+from typing import get_args
+
+from protocol.errors import HTTP_STATUS, RETRYABLE, ErrorKind
 
 ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(r"\[([A-Z]\d+)\]")
@@ -28,6 +31,20 @@ def test_every_must_has_a_number_and_every_number_a_must() -> None:
 
     assert len(numbered) == len(rules)
     assert [one for one in numbered if "MUST" not in one] == []
+
+
+def test_the_page_has_every_kind_of_error_with_its_status_and_whether_to_try_again() -> None:
+    """REQ-V7"""
+    page = (ROOT / "PROTOCOL.md").read_text()
+    table = {kind: int(status) for kind, status in re.findall(r"`(\w+)` \| (\d{3}) \|", page)}
+    inside, again = (
+        re.findall(r"`(\w+)`", line)
+        for line in re.findall(r"^(?:In a stream also|`retryable` are) .*$", page, re.MULTILINE)
+    )
+
+    assert table == HTTP_STATUS
+    assert {*table, *inside} == {*get_args(ErrorKind)}
+    assert {*again} - {"retryable"} == RETRYABLE
 
 
 def test_the_page_stays_short_enough_to_be_read() -> None:
