@@ -12,6 +12,7 @@
  * Works where fetch streams: browsers and Node. It stores nothing and draws nothing; `snapshot()` is what to keep for a
  * reload, and `new Run(snapshot)` goes on from there.
  */
+import { errorOf, meaningOf, problem, storedRequest, streamRequest } from "./exchange.js";
 import { EMPTY, fold, settle } from "./fold.js";
 import { Damaged, readFrames } from "./sse.js";
 
@@ -36,10 +37,6 @@ const ENVIRONMENT = {
   random: Math.random,
   online: () => globalThis.navigator?.onLine !== false,
 };
-
-const PASSING = new Set([408, 425, 502, 503, 504]); // the same request may succeed in a moment
-const PASSING_FOR_READERS = new Set([429, 500]); // a person who asked is told these, a reader comes back
-const GONE = new Set([204, 404, 410]);
 
 /** A UUID. Unlike crypto.randomUUID it also exists where the page is not served over HTTPS. */
 export function newId() {
@@ -138,7 +135,7 @@ export class Run {
 
   async *#once() {
     if (this.#stopped) return { outcome: "stopped" };
-    const response = await this.#send(this.#request());
+    const response = await this.#send(streamRequest(this, this.#renewing));
     let end = null;
     if (response?.status === 200) end = yield* this.#read(response);
     else if (response !== null) end = await this.#refused(response);
@@ -150,23 +147,6 @@ export class Run {
       this.#retryAfter = 0;
     }
     return end;
-  }
-
-  /** How to reach the log now: by the handle, and without one by the question itself, which the server knows again. */
-  #request() {
-    if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
-    const start = `startIndex=${this.next}`;
-    if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const { conversationId: conversation_id, runId: run_id, assistant } = this;
-    const body = { ...this.#asked(), conversation_id, run_id, assistant };
-    return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
-  }
-
-  /** A question; or the last answer anew, unless somebody went on from it meanwhile (PROTOCOL.md, 3). */
-  #asked() {
-    if (!this.regenerates) return { message: this.text, ...(this.files.length > 0 && { files: this.files }) };
-    const message = { role: "user", parts: [{ type: "text", text: this.text }] };
-    return { message, trigger: "regenerate-message", messageId: this.regenerates, expected_head: this.regenerates };
   }
 
   async #send({ method, path, body }) {
@@ -225,13 +205,12 @@ export class Run {
   }
 
   async #refused(response) {
-    const { status } = response;
-    const asked = !this.#answered;
     this.#retryAfter = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
-    if (PASSING.has(status) || (!asked && PASSING_FOR_READERS.has(status))) return null;
-    if (!asked && GONE.has(status)) return this.#recover();
-    if (!asked && status === 401 && !this.#renewing) {
-      this.#renewing = true; // the handle is too old; our session gets a new one, and the index is kept (FR44)
+    const meaning = meaningOf(response.status, this.#answered);
+    if (meaning === "passing") return null;
+    if (meaning === "gone") return this.#recover();
+    if (meaning === "renew" && !this.#renewing) {
+      this.#renewing = true; // our session gets a new handle, and the index is kept (FR44)
       return null;
     }
     return { outcome: "failed", error: await errorOf(response) };
@@ -240,9 +219,8 @@ export class Run {
   async #recover() {
     this.#renewing = false;
     await this.#pause(LIMITS.recoveryPause);
-    const id = this.message.id || `msg_${this.runId.replaceAll("-", "")}`;
-    const path = `/api/conversations/${encodeURIComponent(this.conversationId)}/messages?limit=4&order=desc`;
-    const response = await this.#send({ method: "GET", path });
+    const { id, ...request } = storedRequest(this);
+    const response = await this.#send(request);
     if (response?.ok) {
       const { messages } = await response.json();
       const stored = messages.find((message) => message.id === id);
@@ -250,7 +228,7 @@ export class Run {
       this.message = { id, role: "assistant", parts: stored.parts };
       return { outcome: "recovered" };
     }
-    return response === null || PASSING.has(response.status) ? null : { outcome: "lost" };
+    return response === null || meaningOf(response.status, false) === "passing" ? null : { outcome: "lost" };
   }
 
   async #post(verb, value) {
@@ -283,18 +261,5 @@ export class Run {
     });
     cancel();
     this.#wake = () => {};
-  }
-}
-
-function problem(kind, message, retryable, status = 0) {
-  return { kind, message, retryable, status };
-}
-
-async function errorOf(response) {
-  try {
-    const { kind, message, retryable } = (await response.json()).error;
-    return problem(kind, message, retryable, response.status);
-  } catch {
-    return problem("upstream", `The server answered ${response.status}.`, response.status >= 500, response.status);
   }
 }
