@@ -6,7 +6,7 @@ AI SDK                    {"id"?, "messages": […, {"id", "role": "user", "part
 AI SDK, last message only {"id"?, "message": {"id", "role": "user", "parts": […]}, "trigger"?, "messageId"?}
 
 `trigger` "regenerate-message" wants the answer `messageId`, else the last one, anew; without it `messageId` names an earlier
-question that the message stands in the place of. `expected_head` is the id of the answer that the client takes for the last.
+question, or its answer, and the message stands in the place of that question. `expected_head` is the id of the answer that the client takes for the last.
 
 Clients send many more fields; they are ignored (so `context.passages` grounds nothing). The server owns the history of a
 conversation: of the SDK's messages only the last one counts.
