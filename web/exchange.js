@@ -16,11 +16,16 @@ export function streamRequest(run, renewing) {
   return { method: "POST", path: `/api/chat${run.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
 }
 
-/** A question; or the last answer anew, unless somebody went on from it meanwhile (PROTOCOL.md, 3). */
-function asked({ text, files, regenerates }) {
-  if (!regenerates) return { message: text, ...(files.length > 0 && { files }) };
-  const message = { role: "user", parts: [{ type: "text", text }] };
-  return { message, trigger: "regenerate-message", messageId: regenerates, expected_head: regenerates };
+/**
+ * A question; or the last answer anew, or another question in the place of its own: those only where nobody went on from it
+ * meanwhile (PROTOCOL.md, 3).
+ */
+function asked({ text, files, regenerates, revises }) {
+  const answer = regenerates ?? revises;
+  if (!answer) return { message: text, ...(files.length > 0 && { files }) };
+  const message = { role: "user", parts: [...files, { type: "text", text }] };
+  const trigger = regenerates ? "regenerate-message" : "submit-message";
+  return { message, trigger, messageId: answer, expected_head: answer };
 }
 
 /** Where an answer whose log is gone is looked for, and its id among the messages. */
@@ -43,11 +48,11 @@ export function problem(kind, message, retryable, status = 0) {
   return { kind, message, retryable, status };
 }
 
-/** The error in a response, or one that says that there is none. */
+/** The error in a response, or one that says that there is none. `head`: the conversation's newest answer, which is not ours. */
 export async function errorOf(response) {
   try {
-    const { kind, message, retryable } = (await response.json()).error;
-    return problem(kind, message, retryable, response.status);
+    const { kind, message, retryable, head } = (await response.json()).error;
+    return { ...problem(kind, message, retryable, response.status), ...(head !== undefined && { head }) };
   } catch {
     return problem("upstream", `The server answered ${response.status}.`, response.status >= 500, response.status);
   }

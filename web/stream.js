@@ -3,7 +3,7 @@
  *
  *     const run = new Run({ text: "…", conversationId, runId: newId() });
  *     for await (const event of run.events()) …      // connection · frame · end
- *     await run.stop();
+ *     await run.steer("…"); await run.stop();
  *
  * A frame counts by the index in its `id:` line and is never counted by hand. An index below the next one is old and is
  * dropped, one above it is a gap: the log is read again from the next one, nothing is appended behind a hole (FR02). The
@@ -15,6 +15,7 @@
 import { errorOf, meaningOf, problem, storedRequest, streamRequest } from "./exchange.js";
 import { EMPTY, fold, settle } from "./fold.js";
 import { Damaged, readFrames } from "./sse.js";
+import { Steering } from "./steering.js";
 
 export const LIMITS = Object.freeze({
   silence: 150_000, // ms without a byte: ten heartbeats were missed, the connection is dead whatever TCP says
@@ -59,19 +60,28 @@ export class Run {
   #renewing = false;
   #stopped = false;
   #detached = false;
+  #steering;
 
   constructor({ files = [], text = null, handle = null, next = 0, message = EMPTY, ...given }, environment = {}) {
-    const { conversationId, runId, assistant, regenerates } = given;
-    Object.assign(this, { text, files, regenerates, conversationId, runId, assistant, handle, next, message });
+    const { conversationId, runId, assistant, regenerates, revises, steering = [] } = given;
+    Object.assign(this, { text, files, regenerates, revises, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
+    const tell = (input) => (this.#answered ? this.#post("input", input) : 0); // the question itself goes first
+    this.#steering = new Steering(steering, tell, (failed) => this.#wait(failed));
+  }
+
+  /** What was said to the run and not heard yet: {id, text, state}, as in steering.js. */
+  get unheard() {
+    return this.#steering.unheard(this.message);
   }
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, files, regenerates, conversationId, runId, assistant, handle, next, message } = this;
-    return { text, files, regenerates, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
+    const { text, files, regenerates, revises, conversationId, runId, assistant, handle, next, message, unheard } = this;
+    const sometimes = { ...(assistant && { assistant }), ...(unheard.length > 0 && { steering: unheard }) };
+    return { text, files, regenerates, revises, conversationId, runId, ...sometimes, handle, next, message };
   }
 
   /**
@@ -83,6 +93,7 @@ export class Run {
    */
   async *events() {
     let end = null;
+    this.#steering.deliver(); // what the page that we go on from could not send any more
     yield { type: "connection", state: "connecting" };
     while (end === null && !this.#detached) {
       if (this.#failures > LIMITS.failures) {
@@ -94,6 +105,7 @@ export class Run {
       }
     }
     this.#unwatch();
+    this.#steering.end();
     if (end?.outcome === "stopped") this.message = settle(this.message);
     if (end !== null && !this.#detached) yield { type: "end", message: this.message, ...end };
   }
@@ -110,12 +122,20 @@ export class Run {
       }
       // An id that the server does not know yet: the stop overtook the question.
       if (status >= 400 && status < 500 && !(status === 404 && this.handle === null)) return false;
-      await new Promise((resolve) => this.#environment.setTimer(this.#backOff(attempt), resolve));
+      await this.#wait(attempt);
     }
     return false;
   }
 
-  /** Say something to the run: approve, deny, answer or steer (PROTOCOL.md, 6). Resolves to whether the server took it. */
+  /**
+   * Say something more while the run answers; it shows in the message where the model heard it, and until then among
+   * `unheard`, from which the end takes nothing away. Resolves to whether the server took it.
+   */
+  steer(text) {
+    return this.#steering.say(newId(), text);
+  }
+
+  /** Decide or answer what the run waits for (PROTOCOL.md, 6). Resolves to whether the server took it. */
   async say(input) {
     const status = await this.#post("input", input);
     return status >= 200 && status < 300;
@@ -244,6 +264,10 @@ export class Run {
   #watch() {
     this.#unwatch();
     this.#unwatch = this.#environment.setTimer(LIMITS.silence, () => this.#abort.abort());
+  }
+
+  #wait(attempt) {
+    return new Promise((resolve) => this.#environment.setTimer(this.#backOff(attempt), resolve));
   }
 
   #backOff(attempt) {
