@@ -6,8 +6,8 @@ AI SDK                    {"id"?, "messages": […, {"id", "role": "user", "part
 AI SDK, last message only {"id"?, "message": {"id", "role": "user", "parts": […]}, "trigger"?, "messageId"?}
 
 `trigger` "regenerate-message" wants the answer `messageId`, else the last one, anew: to the stored question, with the files it has
-there. Without it `messageId` names an earlier question that the message stands in the place of, with the files that it brings itself.
-`expected_head` is the id of the answer that the client takes for the last.
+there. Without it `messageId` names an earlier question, or its answer, and the message stands in the place of that question, with
+the files that it brings itself. `expected_head` is the id of the answer that the client takes for the last.
 
 Clients send many more fields; they are ignored (so `context.passages` grounds nothing). The server owns the history of a
 conversation: of the SDK's messages only the last one counts.

@@ -33,8 +33,8 @@ class Place:
 class Revision:
     """The turn stands in the place of an earlier one; that one and all after it are superseded.
 
-    An edit asks something else: `message_id` is the earlier question's. Regenerating asks the same again: `message_id` is the
-    question's or the answer's, None for the last turn's.
+    An edit asks something else, regenerating asks the same again. `message_id` is the earlier question's or its answer's; None,
+    for the last turn's, where it is asked again.
     """
 
     kind: Literal["edit", "regenerate"]

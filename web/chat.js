@@ -3,9 +3,9 @@
  *
  * One run at most is followed at a time, and it belongs to the last turn.
  */
-import { LATER, titleOf, withLatePrompts } from "./afterwards.js";
-import { noticeAfter, spokenOf } from "./notices.js";
-import { freshConversation, freshTurn, forget, keep, restore, turnsOf } from "./state.js";
+import { LATER, titleOf, transportOf, withLatePrompts } from "./afterwards.js";
+import { MOVED_ON, UNHEARD, noticeAfter, spokenEnd, spokenOf } from "./notices.js";
+import { freshConversation, freshTurn, forget, keep, restore, storedTurns } from "./state.js";
 import { Run, newId } from "./stream.js";
 import { TurnView } from "./render.js";
 
@@ -41,14 +41,18 @@ export class Chat {
   /** Show the conversation as it was left, and go on reading where a run was being read. */
   async open() {
     const { id, run } = this.#conversation;
-    const turns = (this.#conversation.turns ??= await storedTurns(id));
+    const turns = this.#conversation.turns ?? (await storedTurns(id)) ?? [];
     if (run !== null && turns.at(-1)?.end !== null) turns.push(freshTurn(run.text, run.files)); // its question is not stored yet
-    const unanswered = turns.filter((turn) => turn.end === null && (run === null || turn !== turns.at(-1)));
-    for (const turn of unanswered) turn.end = { outcome: "lost" };
-    for (const turn of turns) this.#show(turn);
+    this.#fill(turns, run === null ? null : turns.at(-1));
     if (run !== null) this.#follow(new Run({ ...run, message: run.message ?? undefined }), turns.at(-1));
     this.page.changed();
     if (turns.length > 0) titleOf(id).then((title) => this.#conversation.id === id && this.page.named(title));
+  }
+
+  /** What was sent with the form: to the answer that runs, else a question. */
+  say(text, files) {
+    if (this.isRunning) this.#steer(text);
+    else this.ask(text, files);
   }
 
   ask(text, files = []) {
@@ -98,6 +102,33 @@ export class Chat {
     this.page.scroll.focus();
   }
 
+  /** Another question in the place of the last one: it is written in the form. */
+  edit(turn) {
+    if (!this.isRunning) this.page.composer.edit(turn.text, (text, files) => this.#revise(turn, text, files));
+  }
+
+  #revise(turn, text, more) {
+    const { answer, end, model } = turn;
+    const files = [...(turn.files ?? []), ...more];
+    Object.assign(turn, { was: { text: turn.text, files: turn.files, answer, end, model }, text, files, answer: null, end: null });
+    this.page.scroll.toEnd();
+    const { id: conversationId, assistant } = this.#conversation;
+    this.#follow(new Run({ text, files, revises: answer.id, conversationId, assistant, runId: newId() }), turn);
+  }
+
+  async #steer(text) {
+    const run = this.#run;
+    const saying = run.steer(text);
+    this.keep();
+    this.#draw();
+    this.page.scroll.toEnd();
+    const isTaken = await saying;
+    if (this.#run !== run) return;
+    this.keep();
+    this.#draw();
+    if (isTaken) this.page.announce("Sent to the assistant.");
+  }
+
   reset() {
     if (this.isRunning) return;
     this.#conversation = freshConversation();
@@ -117,10 +148,22 @@ export class Chat {
     if (!this.isEmpty) keep(this.#conversation, this.#run);
   }
 
+  /** These are the turns; only `running` may be without an end. */
+  #fill(turns, running = null) {
+    this.#conversation.turns = turns;
+    this.#views = [];
+    this.page.thread.replaceChildren();
+    for (const turn of turns) {
+      if (turn !== running) turn.end ??= { outcome: "lost" };
+      this.#show(turn);
+    }
+  }
+
   #show(turn) {
     const view = new TurnView(turn, {
       retry: (which) => this.retry(which),
       regenerate: (which) => this.regenerate(which),
+      edit: (which) => this.edit(which),
       ask: (text) => this.begin(text),
       send: async (input) => (await this.#run?.say(input)) ?? false,
     });
@@ -153,7 +196,8 @@ export class Chat {
     this.page.connection(state, turn.transport);
     if (state !== "live") return;
     this.keep();
-    this.#learnTransport(turn).then(() => this.#run && this.page.connection("live", turn.transport));
+    const run = this.#run;
+    this.#learnTransport(turn).then(() => this.#run === run && this.page.connection("live", turn.transport));
   }
 
   #frame({ index, frame, message }, turn) {
@@ -179,19 +223,48 @@ export class Chat {
     if (outcome === "unreachable") turn.resume = this.#run.snapshot();
     turn.answer = message.parts.length > 0 ? message : null;
     turn.end = { outcome, finishReason, error };
-    if (outcome === "failed" && turn.answer === null && turn.was) {
-      Object.assign(turn, turn.was, { end: { ...turn.was.end, refused: error } });
-    }
+    const revised = outcome === "failed" && turn.answer === null && turn.was ? this.#takeBack(turn, error) : null;
     if (outcome !== "unreachable") delete turn.was;
+    const unheard = outcome === "unreachable" ? [] : this.#run.unheard.map((said) => said.text);
     this.#run = null;
     this.keep();
     this.#draw();
     this.#live = null;
     this.page.composer.mode = "idle";
     this.page.connection("idle", turn.transport);
-    this.page.announce(SPOKEN[outcome] ?? (finishReason === "other" ? SPOKEN.stopped : "Answer complete."));
+    this.page.announce(spokenEnd(outcome, finishReason));
     this.page.changed();
     if (outcome === "finished") setTimeout(() => this.#learnWhatFollowed(turn), LATER);
+    if (revised !== null) this.#giveBack(revised, error);
+    this.#goOn(unheard, outcome === "finished" && finishReason !== "error" && finishReason !== "other");
+  }
+
+  /** What was there before comes back. Returns the text of the question that was to take its place, null where none was. */
+  #takeBack(turn, error) {
+    const { text } = turn;
+    Object.assign(turn, turn.was, { end: { ...turn.was.end, refused: error } });
+    return turn.was.text === undefined ? null : text;
+  }
+
+  /** A question was not let in the place of another one. `head`: somebody went on from that elsewhere (PROTOCOL.md, A11). */
+  async #giveBack(text, { head }) {
+    this.page.composer.putBack(text, head === undefined ? "" : MOVED_ON);
+    if (head === undefined) return;
+    this.page.announce(MOVED_ON);
+    const before = this.#conversation.turns;
+    const turns = await storedTurns(this.#conversation.id);
+    if (turns === null || this.#conversation.turns !== before || this.isRunning) return;
+    this.#fill(turns);
+    this.keep();
+    this.page.scroll.toEnd();
+  }
+
+  /** The run ended without hearing this: after a whole answer it is the next question, else the person decides. */
+  #goOn([first, ...rest], isWhole) {
+    if (first === undefined) return;
+    if (!isWhole) return this.page.composer.putBack([first, ...rest].join("\n\n"), UNHEARD);
+    this.ask(first);
+    rest.forEach((text) => this.#steer(text));
   }
 
   async #learnWhatFollowed(turn) {
@@ -209,13 +282,7 @@ export class Chat {
   async #learnTransport(turn) {
     const { handle, transport } = this.#run;
     turn.transport ??= transport;
-    if (turn.transport !== null || handle === null) return;
-    try {
-      const response = await fetch(`/api/runs/${encodeURIComponent(handle)}`);
-      if (response.ok) turn.transport = (await response.json()).transport || null;
-    } catch {
-      // it is a detail, and asked again at the end
-    }
+    if (handle !== null) turn.transport ??= await transportOf(handle); // where it is not known yet, it is asked again at the end
   }
 
   #schedule() {
@@ -227,22 +294,7 @@ export class Chat {
   #draw() {
     this.#drawing = false;
     const turn = this.#conversation.turns.at(-1);
-    if (turn) this.page.scroll.around(() => this.#views.at(-1).update(turn, this.#live));
-  }
-}
-
-const SPOKEN = {
-  stopped: "Stopped.",
-  lost: "The answer got lost.",
-  failed: "There was an error.",
-  unreachable: "The connection could not be restored.",
-};
-
-async function storedTurns(conversationId) {
-  try {
-    const response = await fetch(`/api/conversations/${encodeURIComponent(conversationId)}/messages?limit=1000&order=asc`);
-    return response.ok ? turnsOf((await response.json()).messages) : [];
-  } catch {
-    return [];
+    const live = this.#live && { ...this.#live, unheard: this.#run?.unheard };
+    if (turn) this.page.scroll.around(() => this.#views.at(-1).update(turn, live));
   }
 }

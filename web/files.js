@@ -33,6 +33,11 @@ export class Files {
     return this.#items.some(({ part }) => part === null);
   }
 
+  /** Whether there is one that the next question takes along. */
+  get any() {
+    return this.#items.some(({ part }) => part !== false);
+  }
+
   /** The parts to send; nothing is left here afterwards. */
   take() {
     const parts = this.#items.map(({ part }) => part).filter(Boolean);

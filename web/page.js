@@ -54,16 +54,17 @@ const chat = new Chat(page);
 
 page.composer = new Composer(
   {
-    form: at("form"), field: at("message"), button: at("send"), hint: at("hint"),
+    form: at("form"), field: at("message"), button: at("send"), stop: at("stop"), hint: at("hint"),
+    editing: at("editing"), cancel: at("cancel"),
     files: { list: at("files"), attach: at("attach"), picker: at("picker") },
   },
-  { ask: (text, files) => chat.ask(text, files), stop: () => chat.stop() },
+  { say: (text, files) => chat.say(text, files), stop: () => chat.stop() },
 );
 
 at("new-chat").addEventListener("click", () => {
   chat.reset();
   choose();
-  page.composer.focus();
+  page.composer.cancel();
 });
 window.addEventListener("pagehide", () => chat.keep());
 window.addEventListener("online", () => chat.wake());

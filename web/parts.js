@@ -47,7 +47,7 @@ class ThinkingView {
   }
 }
 
-/** What the person said while the answer was being written. */
+/** What the person said while the answer was being written, where the model heard it. */
 class SteeringView {
   #text = element("p");
   element = element("div", { class: "question" }, element("h4", { class: "unseen" }, "You said"), this.#text);

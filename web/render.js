@@ -4,46 +4,51 @@ import { attached } from "./files.js";
 import { viewOf } from "./parts.js";
 
 const TRANSPORTS = { workflow: "durable workflow", inline: "inline" };
+const STATES = {
+  sending: "Sending…",
+  taken: "Sent. The assistant hears it with its next step.",
+  refused: "This comes next, when the answer is complete.",
+};
 
 export class TurnView {
   #parts = element("div", { class: "parts" });
+  #said = element("ul", { class: "said", "aria-label": "Not heard yet", hidden: "" });
   #waiting = element("p", { class: "waiting", "aria-hidden": "true" }, ...[1, 2, 3].map(() => element("span")));
   #notice = element("p", { class: "notice-line", hidden: "" });
   #sources = element("ul");
   #cited = element("section", { class: "sources", "aria-label": "Sources", hidden: "" }, element("h4", {}, "Sources"), this.#sources);
   #outcome = element("div");
   #meta = element("p", { class: "meta", hidden: "" });
+  #question = element("div", { class: "question" });
   #anew;
   #prompts = element("ul", { class: "prompts", "aria-label": "Suggestions", hidden: "" });
   #views = []; // {part, view, element}, one for each part of the message
-  #listed = { sources: [], prompts: [] }; // what the two lists show
+  #listed = { said: [], sources: [], prompts: [] }; // what the lists show
+  #asked; // the text and the files that the question shows
   #end = null;
   #runId = "";
 
   /**
-   * `acts` is what the person can do: {retry(turn) another try, regenerate(turn) another answer, ask(text) a suggested
-   * question, send(input) to the running turn}.
+   * `acts` is what the person can do: {retry(turn) another try, regenerate(turn) another answer, edit(turn) another question,
+   * ask(text) a suggested one, send(input) to the running turn}.
    */
   constructor(turn, acts) {
     this.acts = acts;
-    this.#anew = button("Regenerate", () => acts.regenerate(turn), { class: "regenerate", hidden: "" });
+    const anew = [button("Edit question", () => acts.edit(turn)), button("Regenerate", () => acts.regenerate(turn))];
+    this.#anew = element("div", { class: "anew", hidden: "" }, ...anew);
     const answer = element("div", { class: "answer" }, element("h3", { class: "unseen" }, "Answer"));
     const foot = element("div", { class: "foot" }, this.#meta, this.#anew);
-    answer.append(this.#parts, this.#waiting, this.#notice, this.#cited, this.#outcome, foot, this.#prompts);
-    this.element = element("article", { class: "turn" });
-    if (turn.text !== null) {
-      const files = attached(turn.files ?? []);
-      const asked = [element("h3", { class: "unseen" }, "You asked"), ...(files ? [files] : []), element("p", {}, turn.text)];
-      this.element.append(element("div", { class: "question" }, ...asked));
-    }
-    this.element.append(answer);
+    answer.append(this.#parts, this.#said, this.#waiting, this.#notice, this.#cited, this.#outcome, foot, this.#prompts);
+    this.element = element("article", { class: "turn" }, this.#question, answer);
   }
 
-  /** `live` is what only a running turn has: {progress: {toolCallId: value}, notice, next}. */
+  /** `live` is what only a running turn has: {progress: {toolCallId: value}, notice, next, unheard: what was said to it}. */
   update(turn, live = null) {
     this.element.dataset.state = turn.end === null ? "running" : "ended";
     if (live) this.element.dataset.next = live.next; // the index that comes next, for whoever looks closely
     this.#runId = runOf(turn.answer?.id ?? "");
+    this.#updateQuestion(turn);
+    this.#updateSaid((turn.end === null && live?.unheard) || []);
     this.#updateParts(turn.answer?.parts ?? [], turn.end === null ? live : null);
     this.#waiting.hidden = turn.end !== null || isVisiblyBusy(turn.answer);
     this.#notice.hidden = turn.end !== null || !live?.notice;
@@ -53,6 +58,19 @@ export class TurnView {
     this.#anew.hidden = !canRegenerate(turn);
     if (this.#end !== turn.end) this.#updateEnd(turn);
     this.#updateMeta(turn);
+  }
+
+  #updateQuestion({ text, files }) {
+    if (this.#asked?.text === text && this.#asked.files === files) return;
+    this.#asked = { text, files };
+    this.#question.hidden = text === null;
+    const shown = [element("h3", { class: "unseen" }, "You asked"), attached(files ?? []), element("p", {}, text ?? "")];
+    this.#question.replaceChildren(...shown.filter(Boolean));
+  }
+
+  #updateSaid(unheard) {
+    this.#said.hidden = unheard.length === 0;
+    this.#list("said", this.#said, unheard, said);
   }
 
   #updateParts(parts, live) {
@@ -109,6 +127,11 @@ export class TurnView {
     this.#meta.hidden = end === null || facts.every((fact) => !fact);
     say(this.#meta, facts.filter(Boolean).join(" · "));
   }
+}
+
+/** Something that the model has not heard yet, and what becomes of it. */
+function said({ text, state }) {
+  return element("div", { class: "question" }, element("p", {}, text), element("small", {}, STATES[state]));
 }
 
 /** A message is named after the run that wrote it. */

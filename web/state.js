@@ -14,7 +14,7 @@
  *   end        null while it runs, else {outcome, finishReason?, error?} as the client's `end` event has them
  *   transport  "workflow", "inline" or null
  *   model      who answers, or null
- *   was        while another answer is asked for: the {answer, end, model} that comes back if it is refused
+ *   was        while another answer is asked for: what of {text, files, answer, end, model} comes back if it is refused
  */
 import { newId } from "./stream.js";
 
@@ -58,6 +58,16 @@ function write(conversation, storage) {
     return true;
   } catch {
     return false; // no room, or storage is off: the page works all the same, and a reload begins anew
+  }
+}
+
+/** The turns of a conversation as the server has it; null where it cannot be asked. */
+export async function storedTurns(conversationId) {
+  try {
+    const response = await fetch(`/api/conversations/${encodeURIComponent(conversationId)}/messages?limit=1000&order=asc`);
+    return response.ok ? turnsOf((await response.json()).messages) : null;
+  } catch {
+    return null;
   }
 }
 

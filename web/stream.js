@@ -3,7 +3,7 @@
  *
  *     const run = new Run({ text: "…", conversationId, runId: newId() });
  *     for await (const event of run.events()) …      // connection · frame · end
- *     await run.stop();
+ *     await run.steer("…"); await run.stop();
  *
  * A frame counts by the index in its `id:` line and is never counted by hand. An index below the next one is old and is
  * dropped, one above it is a gap: the log is read again from the next one, nothing is appended behind a hole (FR02). The
@@ -12,8 +12,10 @@
  * Works where fetch streams: browsers and Node. It stores nothing and draws nothing; `snapshot()` is what to keep for a
  * reload, and `new Run(snapshot)` goes on from there.
  */
+import { errorOf, meaningOf, problem, storedRequest, streamRequest } from "./exchange.js";
 import { EMPTY, fold, settle } from "./fold.js";
 import { Damaged, readFrames } from "./sse.js";
+import { Steering } from "./steering.js";
 
 export const LIMITS = Object.freeze({
   silence: 150_000, // ms without a byte: ten heartbeats were missed, the connection is dead whatever TCP says
@@ -37,10 +39,6 @@ const ENVIRONMENT = {
   online: () => globalThis.navigator?.onLine !== false,
 };
 
-const PASSING = new Set([408, 425, 502, 503, 504]); // the same request may succeed in a moment
-const PASSING_FOR_READERS = new Set([429, 500]); // a person who asked is told these, a reader comes back
-const GONE = new Set([204, 404, 410]);
-
 /** A UUID. Unlike crypto.randomUUID it also exists where the page is not served over HTTPS. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -62,19 +60,28 @@ export class Run {
   #renewing = false;
   #stopped = false;
   #detached = false;
+  #steering;
 
   constructor({ files = [], text = null, handle = null, next = 0, message = EMPTY, ...given }, environment = {}) {
-    const { conversationId, runId, assistant, regenerates } = given;
-    Object.assign(this, { text, files, regenerates, conversationId, runId, assistant, handle, next, message });
+    const { conversationId, runId, assistant, regenerates, revises, steering = [] } = given;
+    Object.assign(this, { text, files, regenerates, revises, conversationId, runId, assistant, handle, next, message });
     this.#environment = { ...ENVIRONMENT, ...environment };
     this.transport = null; // "workflow" or "inline", as soon as the server says so
     this.#answered = handle !== null;
+    const tell = (input) => (this.#answered ? this.#post("input", input) : 0); // the question itself goes first
+    this.#steering = new Steering(steering, tell, (failed) => this.#wait(failed));
+  }
+
+  /** What was said to the run and not heard yet: {id, text, state}, as in steering.js. */
+  get unheard() {
+    return this.#steering.unheard(this.message);
   }
 
   /** What is needed to go on from here in another page or after a reload. */
   snapshot() {
-    const { text, files, regenerates, conversationId, runId, assistant, handle, next, message } = this;
-    return { text, files, regenerates, conversationId, runId, ...(assistant && { assistant }), handle, next, message };
+    const { text, files, regenerates, revises, conversationId, runId, assistant, handle, next, message, unheard } = this;
+    const sometimes = { ...(assistant && { assistant }), ...(unheard.length > 0 && { steering: unheard }) };
+    return { text, files, regenerates, revises, conversationId, runId, ...sometimes, handle, next, message };
   }
 
   /**
@@ -86,6 +93,7 @@ export class Run {
    */
   async *events() {
     let end = null;
+    this.#steering.deliver(); // what the page that we go on from could not send any more
     yield { type: "connection", state: "connecting" };
     while (end === null && !this.#detached) {
       if (this.#failures > LIMITS.failures) {
@@ -97,6 +105,7 @@ export class Run {
       }
     }
     this.#unwatch();
+    this.#steering.end();
     if (end?.outcome === "stopped") this.message = settle(this.message);
     if (end !== null && !this.#detached) yield { type: "end", message: this.message, ...end };
   }
@@ -113,12 +122,20 @@ export class Run {
       }
       // An id that the server does not know yet: the stop overtook the question.
       if (status >= 400 && status < 500 && !(status === 404 && this.handle === null)) return false;
-      await new Promise((resolve) => this.#environment.setTimer(this.#backOff(attempt), resolve));
+      await this.#wait(attempt);
     }
     return false;
   }
 
-  /** Say something to the run: approve, deny, answer or steer (PROTOCOL.md, 6). Resolves to whether the server took it. */
+  /**
+   * Say something more while the run answers; it shows in the message where the model heard it, and until then among
+   * `unheard`, from which the end takes nothing away. Resolves to whether the server took it.
+   */
+  steer(text) {
+    return this.#steering.say(newId(), text);
+  }
+
+  /** Decide or answer what the run waits for (PROTOCOL.md, 6). Resolves to whether the server took it. */
   async say(input) {
     const status = await this.#post("input", input);
     return status >= 200 && status < 300;
@@ -138,7 +155,7 @@ export class Run {
 
   async *#once() {
     if (this.#stopped) return { outcome: "stopped" };
-    const response = await this.#send(this.#request());
+    const response = await this.#send(streamRequest(this, this.#renewing));
     let end = null;
     if (response?.status === 200) end = yield* this.#read(response);
     else if (response !== null) end = await this.#refused(response);
@@ -150,23 +167,6 @@ export class Run {
       this.#retryAfter = 0;
     }
     return end;
-  }
-
-  /** How to reach the log now: by the handle, and without one by the question itself, which the server knows again. */
-  #request() {
-    if (this.#renewing) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.conversationId)}/stream` };
-    const start = `startIndex=${this.next}`;
-    if (this.handle !== null) return { method: "GET", path: `/api/chat/${encodeURIComponent(this.handle)}/stream?${start}` };
-    const { conversationId: conversation_id, runId: run_id, assistant } = this;
-    const body = { ...this.#asked(), conversation_id, run_id, assistant };
-    return { method: "POST", path: `/api/chat${this.next > 0 ? `?${start}` : ""}`, body: JSON.stringify(body) };
-  }
-
-  /** A question; or the last answer anew, unless somebody went on from it meanwhile (PROTOCOL.md, 3). */
-  #asked() {
-    if (!this.regenerates) return { message: this.text, ...(this.files.length > 0 && { files: this.files }) };
-    const message = { role: "user", parts: [{ type: "text", text: this.text }] };
-    return { message, trigger: "regenerate-message", messageId: this.regenerates, expected_head: this.regenerates };
   }
 
   async #send({ method, path, body }) {
@@ -225,13 +225,12 @@ export class Run {
   }
 
   async #refused(response) {
-    const { status } = response;
-    const asked = !this.#answered;
     this.#retryAfter = Number(response.headers.get("retry-after") ?? 0) * 1000 || 0;
-    if (PASSING.has(status) || (!asked && PASSING_FOR_READERS.has(status))) return null;
-    if (!asked && GONE.has(status)) return this.#recover();
-    if (!asked && status === 401 && !this.#renewing) {
-      this.#renewing = true; // the handle is too old; our session gets a new one, and the index is kept (FR44)
+    const meaning = meaningOf(response.status, this.#answered);
+    if (meaning === "passing") return null;
+    if (meaning === "gone") return this.#recover();
+    if (meaning === "renew" && !this.#renewing) {
+      this.#renewing = true; // our session gets a new handle, and the index is kept (FR44)
       return null;
     }
     return { outcome: "failed", error: await errorOf(response) };
@@ -240,9 +239,8 @@ export class Run {
   async #recover() {
     this.#renewing = false;
     await this.#pause(LIMITS.recoveryPause);
-    const id = this.message.id || `msg_${this.runId.replaceAll("-", "")}`;
-    const path = `/api/conversations/${encodeURIComponent(this.conversationId)}/messages?limit=4&order=desc`;
-    const response = await this.#send({ method: "GET", path });
+    const { id, ...request } = storedRequest(this);
+    const response = await this.#send(request);
     if (response?.ok) {
       const { messages } = await response.json();
       const stored = messages.find((message) => message.id === id);
@@ -250,7 +248,7 @@ export class Run {
       this.message = { id, role: "assistant", parts: stored.parts };
       return { outcome: "recovered" };
     }
-    return response === null || PASSING.has(response.status) ? null : { outcome: "lost" };
+    return response === null || meaningOf(response.status, false) === "passing" ? null : { outcome: "lost" };
   }
 
   async #post(verb, value) {
@@ -268,6 +266,10 @@ export class Run {
     this.#unwatch = this.#environment.setTimer(LIMITS.silence, () => this.#abort.abort());
   }
 
+  #wait(attempt) {
+    return new Promise((resolve) => this.#environment.setTimer(this.#backOff(attempt), resolve));
+  }
+
   #backOff(attempt) {
     const ms = Math.min(LIMITS.longestPause, LIMITS.firstPause * 2 ** (attempt - 1));
     return ms / 2 + (ms / 2) * this.#environment.random();
@@ -283,18 +285,5 @@ export class Run {
     });
     cancel();
     this.#wake = () => {};
-  }
-}
-
-function problem(kind, message, retryable, status = 0) {
-  return { kind, message, retryable, status };
-}
-
-async function errorOf(response) {
-  try {
-    const { kind, message, retryable } = (await response.json()).error;
-    return problem(kind, message, retryable, response.status);
-  } catch {
-    return problem("upstream", `The server answered ${response.status}.`, response.status >= 500, response.status);
   }
 }

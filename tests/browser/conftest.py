@@ -51,7 +51,7 @@ async def page(browser: Browser, chat: ScriptedChat) -> AsyncIterator[Page]:
     async with Loopback(chat.respond) as loopback:
         context = await browser.new_context(viewport=PHONE)
         page = await context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(20_000)  # for anything: the machine may be busy
         page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         await page.goto(loopback.url)

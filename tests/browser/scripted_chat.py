@@ -44,7 +44,7 @@ class ScriptedChat:
         self.bodies: list[dict[str, Any]] = []
         self.inputs: list[dict[str, Any]] = []
         self.files: list[bytes] = []
-        self.deaf = False  # to inputs
+        self.deaf = 0  # the status that inputs are refused with
         self.awaited = 1  # inputs until what was held goes on
         self._go_on = asyncio.Event()
 
@@ -124,7 +124,7 @@ class ScriptedChat:
     def _input(self, said: dict[str, Any]) -> Answer:
         self.inputs.append(said)
         if self.deaf:
-            return _json({}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+            return _json({}, status=self.deaf)
         if len(self.inputs) >= self.awaited:
             self.release()
         return _json({"success": True})

@@ -1,5 +1,7 @@
 """The form, stopping, errors and the small things around a turn."""
 
+from typing import Any
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -21,7 +23,7 @@ async def test_stop_settles_the_partial_answer(page: Page, chat: ScriptedChat) -
     shown = await settled(page)
 
     assert "I look that up and count to three meanwhile." in shown
-    assert shown.rstrip().endswith("Stopped.\n\ndemo · durable workflow\n\nRegenerate")
+    assert shown.rstrip().endswith("Stopped.\n\ndemo · durable workflow\n\nEdit question\nRegenerate")
     assert await page.locator(".tool-state").all_inner_texts() == ["Failed", "Failed"]
     assert "POST /api/chat/run.h1/stop" in chat.asked
     await expect(page.get_by_role("button", name="Send")).to_be_enabled()
@@ -92,6 +94,7 @@ async def test_enter_sends_and_shift_enter_breaks_the_line(page: Page, chat: Scr
 
 
 async def test_enter_that_picks_a_word_of_an_input_method_sends_nothing(page: Page, chat: ScriptedChat) -> None:
+    """FR77"""
     field = page.get_by_label("Your message")
     await field.focus()
     session = await page.context.new_cdp_session(page)
@@ -103,6 +106,19 @@ async def test_enter_that_picks_a_word_of_an_input_method_sends_nothing(page: Pa
     await page.keyboard.press("Enter")
     await settled(page)
 
+    assert [body["message"] for body in chat.bodies] == ["日本"]
+
+
+@pytest.mark.parametrize("told", [{"isComposing": True}, {"keyCode": 229}], ids=["in order", "after the composition"])
+async def test_every_browser_s_way_to_pick_a_word_sends_nothing(page: Page, chat: ScriptedChat, told: Any) -> None:
+    """FR77: some say Enter after the composition has ended, and only the old code tells."""
+    field = page.get_by_label("Your message")
+    await field.fill("日本")
+    await field.dispatch_event("keydown", {"key": "Enter", "bubbles": True, **told})
+    assert (chat.bodies, await field.input_value()) == ([], "日本")
+
+    await field.press("Enter")
+    await settled(page)
     assert [body["message"] for body in chat.bodies] == ["日本"]
 
 

@@ -107,6 +107,6 @@ async def test_what_there_is_to_press_is_large_enough(page: Page, chat: Scripted
     await shown(page, chat, turn(*wide, *SAID, cited, after=(long,)))
 
     boxes = [await button.bounding_box() for button in await page.locator(".turn button").all()]
-    assert len(boxes) == 3
+    assert len(boxes) == 4
     assert all(box is not None and min(box["width"], box["height"]) >= 44 for box in boxes)
     assert await page.evaluate("document.getElementById('scroller').scrollWidth") <= 320

@@ -60,6 +60,18 @@ async def read_at_least(page: Page, index: int) -> None:
     )
 
 
+FORGET_ALL_BUT_THE_ID = """{
+    const key = "turnkeep.conversation";
+    const kept = JSON.parse(sessionStorage.getItem(key) ?? "null");
+    if (kept) sessionStorage.setItem(key, JSON.stringify({ ...kept, turns: null, run: null }));
+}"""
+
+
+async def parts(page: Page) -> list[str]:
+    """What the answers show, in order."""
+    return await page.locator(".parts > *").all_inner_texts()
+
+
 async def test_tools_run_and_an_answer_comes(person: Page) -> None:
     await person.get_by_role("button", name=OUTBOX).click()
     shown = await settled(person)
@@ -95,6 +107,24 @@ async def test_stop_ends_the_turn_and_the_next_one_is_answered(person: Page) -> 
     await ask(person, "Explain frames.")
     await expect(person.locator(".turn")).to_have_count(2)
     assert "These are prepared words of the demo model." in await settled(person)
+
+
+async def test_what_is_said_meanwhile_is_heard_and_stays(person: Page) -> None:
+    """[W5]: also for who opens the conversation anew and has only what is stored."""
+    await ask(person, CRASH)
+    await read_at_least(person, 5)
+    await ask(person, "Be brief, please.")
+    await settled(person)
+    shown = await parts(person)
+    await expect(person.locator(".turn")).to_have_count(1)
+    await expect(person.locator(".question")).to_have_text([f"You asked{CRASH}", "You saidBe brief, please."])
+
+    await person.add_init_script(FORGET_ALL_BUT_THE_ID)
+    await person.reload()
+    await settled(person)
+
+    assert await parts(person) == shown
+    await expect(person.locator(".question")).to_have_text([f"You asked{CRASH}", "You saidBe brief, please."])
 
 
 @pytest.mark.parametrize(
@@ -149,3 +179,21 @@ async def test_the_page_says_that_a_turn_runs_inline(person: Page, stack: Stack,
         await asyncio.to_thread(stack.until_dispatch, switch="on")
 
     assert inline == undisturbed.replace("durable workflow", "inline")
+
+
+@pytest.mark.long
+async def test_two_conversations_at_once_keep_their_answers_apart(browser: Browser, stack: Stack) -> None:
+    """FR79: two tabs of one person, each with an answer on its way; one of them is reloaded meanwhile."""
+    async with somebody(browser, stack) as one:
+        other = await one.context.new_page()
+        other.set_default_timeout(FOR_ANYTHING_MS)
+        await other.goto(stack.url)
+        await other.wait_for_selector("#starters button")
+        await ask(one, COUNT)
+        await one.locator(".tool-count").filter(has_text="2 of 20").wait_for()
+        await ask(other, "Explain frames.")
+        await one.reload()
+        shown = [await settled(other), await settled(one)]
+
+    assert ["slow_count" in text for text in shown] == [False, True]
+    assert ["Explain frames." in text for text in shown] == [True, False]

@@ -57,11 +57,11 @@ async def test_a_call_is_approved_and_a_question_answered(page: Page, chat: Scri
 
 
 async def test_a_decision_that_did_not_arrive_can_be_made_again(page: Page, chat: ScriptedChat) -> None:
-    chat.deaf = True
+    chat.deaf = 503
     await waiting(page, chat, "approval-denied", ASKED)
     await page.get_by_role("button", name="Deny").click()
     await expect(page.locator(".tool-note")).to_have_text("That did not arrive. Try again.")
-    chat.deaf = False
+    chat.deaf = 0
     await page.get_by_role("button", name="Deny").click()
     await settled(page)
 

@@ -86,6 +86,18 @@ async def test_an_edited_question_ends_what_followed_it(house: House) -> None:
     assert await shown(client) == [("u1", "Rather this?"), (answer, "third")]
 
 
+async def test_a_question_is_edited_by_the_name_of_its_answer(house: House) -> None:
+    """[A10] [A11]: so whoever saw only the answer's id can edit, and holds it for the last one by the same name."""
+    client = await house.client()
+    first = await say(house, client, {"message": "One?", "conversation_id": "c1"}, "first")
+    edit = sent("u2", "Rather this?", messageId=first, expected_head=first)
+    second = await say(house, client, edit, "second")
+    behind = await client.post("/api/chat", json=sent("u3", "Or this?", messageId=first, expected_head=first))
+
+    assert await shown(client) == [("u2", "Rather this?"), (second, "second")]
+    assert (behind.status_code, error(behind)["head"]) == (409, second)
+
+
 async def test_a_superseded_run_can_still_be_read_while_its_log_is_kept(house: House) -> None:
     """[L1]"""
     client = await house.client()

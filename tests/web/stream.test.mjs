@@ -52,18 +52,21 @@ test("A question that is sent again carries the same run id", async () => {
   assert.deepEqual(network.bodies, [body, body, body]);
 });
 
-test("Another answer is asked for by its id, also after a reload, and only where it is still the last one", async () => {
-  const written = cases("client").find((one) => one.title.includes("the same run id"));
-  const network = new ScriptedNetwork(written, 1_000);
-  const run = new Run({ ...PLACE, text: "What is a slice?", regenerates: "msg_1" }, network);
+for (const [given, trigger] of [["regenerates", "regenerate-message"], ["revises", "submit-message"]]) {
+  test(`A run that ${given} an answer names it, also after a reload, and only as the last one`, async () => {
+    // [A11]
+    const written = cases("client").find((one) => one.title.includes("the same run id"));
+    const network = new ScriptedNetwork(written, 1_000);
+    const run = new Run({ ...PLACE, text: "What is a slice?", [given]: "msg_1" }, network);
 
-  await read(new Run(JSON.parse(JSON.stringify(run.snapshot())), network));
+    await read(new Run(JSON.parse(JSON.stringify(run.snapshot())), network));
 
-  const message = { role: "user", parts: [{ type: "text", text: "What is a slice?" }] };
-  const revision = { trigger: "regenerate-message", messageId: "msg_1", expected_head: "msg_1" };
-  const body = { message, ...revision, conversation_id: PLACE.conversationId, run_id: PLACE.runId };
-  assert.deepEqual(network.bodies, [body, body, body]);
-});
+    const message = { role: "user", parts: [{ type: "text", text: "What is a slice?" }] };
+    const revision = { trigger, messageId: "msg_1", expected_head: "msg_1" };
+    const body = { message, ...revision, conversation_id: PLACE.conversationId, run_id: PLACE.runId };
+    assert.deepEqual(network.bodies, [body, body, body]);
+  });
+}
 
 test("What a snapshot keeps is enough to go on from any frame", async () => {
   const { frames, message } = foldCase("tools");
