@@ -1,7 +1,7 @@
 """A line to an HTTP server that breaks in the middle of a stream, as often as it is told."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
@@ -13,10 +13,11 @@ class Cutting:
     """Forwards to a server on loopback. Each of the `cuts` breaks one stream: in the middle of the frame after so many.
 
     A cut is an abort, as of a process that died, and what had been sent of the frame arrives. `made` counts them; `asked`
-    holds the first line of every request.
+    holds the first line of every request. `on_back` is called when an answer begins after all cuts were made.
     """
 
-    def __init__(self, upstream: str, cuts: Sequence[int] = ()) -> None:
+    def __init__(self, upstream: str, cuts: Sequence[int] = (), on_back: Callable[[], object] = object) -> None:
+        self._on_back = on_back
         self._host, _, port = upstream.removeprefix("http://").rpartition(":")
         self._port = int(port)
         self._cuts = list(cuts)
@@ -65,6 +66,8 @@ class Cutting:
             while data := await reader.read(1 << 16):
                 if data.startswith(_HEAD):
                     frames = 0
+                    if not self._cuts:
+                        self._on_back()
                 passed = self._until_cut(data, frames)
                 writer.write(passed)
                 await writer.drain()

@@ -1,6 +1,6 @@
 """A client driven through turns at once, on lines that break."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,13 @@ class Driven:
         return bool(self.held[turn] == self.stored[turn]) and self.cuts[turn] == CUTS
 
 
-async def driven(url: str, client: Client, turns: Sequence[str]) -> Driven:
-    """Drive it, each turn on a line of its own."""
+async def driven(
+    url: str, client: Client, turns: Sequence[str], *, on_back: Callable[[], object] = object
+) -> Driven:
+    """Drive it, each turn on a line of its own; `on_back` is called when a client is back after the last cut of its line."""
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(browser(url))
-        lines = {turn: await stack.enter_async_context(Cutting(url, client.cuts)) for turn in turns}
+        lines = {turn: await stack.enter_async_context(Cutting(url, client.cuts, on_back)) for turn in turns}
         told = [
             client.scenario(turn, api=f"{line.url}/api/chat", cookie=session.cookie) for turn, line in lines.items()
         ]

@@ -1,6 +1,7 @@
-"""The API's process as `python -m app api` runs it, and one turn more: a recorded one with sources.
+"""The API's process as `python -m app api` runs it, and two turns more: a recorded one with sources, and one that is held.
 
-No assistant of ours cites yet, so nothing that runs a turn makes such frames; readers get them all the same.
+No assistant of ours cites yet, so nothing that runs a turn makes such frames; readers get them all the same. The held turn
+goes on when the second argument, the end of a pipe, has something to read.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import sys
 from asyncio import Event
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from app.main import serve
 from app.observe import nobody
 from app.process import run_process
 from app.settings import Settings, read_settings
+from assistants.demo_model import DemoModel
 from checkpoints.outbox import Outbox
 from checkpoints.port import Append, Claimed, ClaimRequest, Grip, Order, RunStore
 from protocol.checkpoint import Message, Outcome, Seal
@@ -27,7 +29,7 @@ from protocol.turn import SliceResult
 from records.values import Settlement
 from runner.parts import always_there
 from runner.port import Job, TurnRunner
-from tests.clients.turns import GAP_MS, SOURCES, question
+from tests.clients.turns import GAP_MS, HELD_MS, SOURCES, question
 
 RECORDED = json.loads((Path(__file__).parents[1] / "cases/fold/sources.json").read_text())
 DAY_MS = 86_400_000
@@ -95,8 +97,22 @@ def _pieces(message_id: str) -> list[bytes]:
 @asynccontextmanager
 async def citing(settings: Settings) -> AsyncIterator[Core]:
     """What the process is made with instead of `app.compose.core`."""
+    loop, go_on = asyncio.get_running_loop(), Event()
+
+    def let_go(pipe: int) -> None:
+        loop.remove_reader(pipe)
+        go_on.set()
+
+    for pipe in map(int, sys.argv[2:]):
+        loop.add_reader(pipe, let_go, pipe)
+
+    async def pace(seconds: float) -> None:
+        await (go_on.wait() if seconds >= HELD_MS / 1_000 else asyncio.sleep(seconds))
+
     async with core(settings) as plain:
-        yield CitingCore(**{field.name: getattr(plain, field.name) for field in fields(Core)})
+        made = {field.name: getattr(plain, field.name) for field in fields(Core)}
+        providers = replace(plain.providers, demo=DemoModel(plain.scripts, pace=pace))
+        yield CitingCore(**{**made, "providers": providers})
 
 
 if __name__ == "__main__":

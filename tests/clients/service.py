@@ -38,8 +38,8 @@ class Browser:
 
 
 @asynccontextmanager
-async def service(folder: Path, valkey: Server, **settings: str) -> AsyncIterator[str]:
-    """The address of a running API, with its state in the folder."""
+async def service(folder: Path, valkey: Server, go_on: int | None = None, /, **settings: str) -> AsyncIterator[str]:
+    """The address of a running API, with its state in the folder. `go_on` is the end of the pipe that lets the held turn go on."""
     turns = folder / "turns"
     turns.mkdir()
     write_turns(turns)
@@ -60,11 +60,10 @@ async def service(folder: Path, valkey: Server, **settings: str) -> AsyncIterato
             **settings,
         }
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        command = leashed(sys.executable, "-m", "tests.clients.process", str(listener.fileno()))
+        passed = [listener.fileno(), *([] if go_on is None else [go_on])]
+        command = leashed(sys.executable, "-m", "tests.clients.process", *map(str, passed))
         with (folder / "api.log").open("w") as log:
-            process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, pass_fds=(listener.fileno(),), stdout=log, stderr=log
-            )
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, pass_fds=passed, stdout=log, stderr=log)
     try:
         # The socket listens already: a request waits until the process takes it.
         yield url

@@ -10,6 +10,8 @@ WORDS = "One two \u2028three\u0085 four 你好 🌍👩‍👩‍👧 ha ha ha \
 LONG = WORDS * 3
 SOURCES = "sources"  # recorded, see process.py
 GAP_MS = 60  # a turn lives for seconds: a client that was cut comes back while it runs
+HELD = "held"
+HELD_MS = 3_600_000  # a gap that lasts until the test lets the turn go on, see process.py
 
 
 def question(name: str) -> str:
@@ -35,6 +37,10 @@ def write_turns(folder: Path) -> None:
             _call(_text("May I? "), _tool("a", "ask_before_sending", text="Hello.")),
             _call(_text(LONG)),
         ],
+        HELD: [
+            _call(_text(WORDS), _tool("a", "calculator", expression="2 + 2"), _tool("b", "nothing"), gap_ms=0),
+            _call(_text(WORDS), gap_ms=HELD_MS),
+        ],
         "silent": [_call(_tool("a", "slow_count", to=1, pause_seconds=5)), _call(_text("Done."))],
         "error": [_call(_text(LONG), {"type": "error", "kind": "invalid"})],
         "retry": [_call(_text(WORDS), {"type": "error", "kind": "upstream"}, again=_text(LONG))],
@@ -46,9 +52,9 @@ def write_turns(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *calls]))
 
 
-def _call(*events: JsonObject, again: JsonObject | None = None) -> JsonObject:
+def _call(*events: JsonObject, again: JsonObject | None = None, gap_ms: int = GAP_MS) -> JsonObject:
     """A call of the model, and what it says instead where it is made again."""
-    return {"events": _ended(*events), "again": _ended(again) if again else [], "gap_ms": GAP_MS}
+    return {"events": _ended(*events), "again": _ended(again) if again else [], "gap_ms": gap_ms}
 
 
 def _ended(*events: JsonObject) -> list[Json]:

@@ -3,6 +3,7 @@
 `docs/clients.md` shows what was seen as a table, which `make clients` writes.
 """
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.clients.matrix import CLIENTS, Client
 from tests.clients.node import Major, NodeClient
 from tests.clients.service import browser, service
 from tests.clients.table import row, rows
-from tests.clients.turns import question
+from tests.clients.turns import HELD, question
 from tests.servers import Server
 
 pytestmark = pytest.mark.timeout(240)  # the first test installs the packages
@@ -27,11 +28,15 @@ async def url(tmp_path: Path, valkey: Server) -> AsyncIterator[str]:
         yield address
 
 
-async def test_the_newest_usechat_that_is_cut_ends_with_the_stored_message(url: str) -> None:
-    """LAW-P2 [R8] [R9]"""
-    answer = await driven(url, NEWEST, ["tools"])
+async def test_the_newest_usechat_that_is_cut_ends_with_the_stored_message(tmp_path: Path, valkey: Server) -> None:
+    """LAW-P2 [R8] [R9]: the turn goes on when the client is back from its last cut, however long that takes."""
+    reading, writing = os.pipe()
+    async with service(tmp_path, valkey, reading) as url:
+        answer = await driven(url, NEWEST, [HELD], on_back=lambda: os.write(writing, b"."))
+    os.close(reading)
+    os.close(writing)
 
-    assert (answer.held, answer.cuts) == (answer.stored, {"tools": CUTS})
+    assert (answer.held, answer.cuts) == (answer.stored, {HELD: CUTS})
 
 
 @pytest.mark.long
