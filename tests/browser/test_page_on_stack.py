@@ -193,7 +193,10 @@ async def test_two_conversations_at_once_keep_their_answers_apart(browser: Brows
         await one.locator(".tool-count").filter(has_text="2 of 20").wait_for()
         await ask(other, "Explain frames.")
         await one.reload()
-        shown = [await settled(other), await settled(one)]
+        await settled(other)
+        await settled(one)
+        asked = [await page.locator(".question").all_text_contents() for page in (one, other)]
+        called = [await page.locator(".tool-name").all_inner_texts() for page in (one, other)]
 
-    assert ["slow_count" in text for text in shown] == [False, True]
-    assert ["Explain frames." in text for text in shown] == [True, False]
+    assert asked == [[f"You asked{COUNT}"], ["You askedExplain frames."]]
+    assert ["slow_count" in names for names in called] == [True, False]
