@@ -22,6 +22,7 @@ def held(process: psutil.Process) -> tuple[int, int]:
     return len(process.net_connections(kind="unix")), process.num_threads()
 
 
+@pytest.mark.long
 async def test_readers_add_no_connection_to_the_store_and_no_thread(scripted: Stack) -> None:
     api = scripted.parts("api")[0]
     async with visitor(scripted) as client, AsyncExitStack() as stack:

@@ -145,6 +145,7 @@ async def test_both_transports_give_the_same_bytes(scripted: Stack, client: http
     assert logs[0] == logs[1]
 
 
+@pytest.mark.long
 async def test_without_temporal_turns_run_inline_and_with_it_durably_again(
     scripted: Stack, client: httpx2.AsyncClient
 ) -> None:
