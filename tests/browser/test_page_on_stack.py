@@ -179,24 +179,3 @@ async def test_the_page_says_that_a_turn_runs_inline(person: Page, stack: Stack,
         await asyncio.to_thread(stack.until_dispatch, switch="on")
 
     assert inline == undisturbed.replace("durable workflow", "inline")
-
-
-@pytest.mark.long
-async def test_two_conversations_at_once_keep_their_answers_apart(browser: Browser, stack: Stack) -> None:
-    """FR79: two tabs of one person, each with an answer on its way; one of them is reloaded meanwhile."""
-    async with somebody(browser, stack) as one:
-        other = await one.context.new_page()
-        other.set_default_timeout(FOR_ANYTHING_MS)
-        await other.goto(stack.url)
-        await other.wait_for_selector("#starters button")
-        await ask(one, COUNT)
-        await one.locator(".tool-count").filter(has_text="2 of 20").wait_for()
-        await ask(other, "Explain frames.")
-        await one.reload()
-        await settled(other)
-        await settled(one)
-        asked = [await page.locator(".question").all_text_contents() for page in (one, other)]
-        called = [await page.locator(".tool-name").all_inner_texts() for page in (one, other)]
-
-    assert asked == [[f"You asked{COUNT}"], ["You askedExplain frames."]]
-    assert ["slow_count" in names for names in called] == [True, False]
