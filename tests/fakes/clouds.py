@@ -35,21 +35,36 @@ _AMAZON = {
 }  # fmt: skip
 
 
-class VertexUpstream(Upstream):
-    """Google Vertex AI's."""
+class _Cloud(Upstream):
+    """What both have: the model in the path, and a door of its own."""
 
-    token = TOKEN
+    path: re.Pattern[str]
+    streams: bool  # whether the body says so
+    foreign_status: int  # of who is not let in
 
     def turned_away(self, raw: bytes, headers: dict[str, str]) -> Reply | None:
-        if not _VERTEX.fullmatch(self.paths[-1]):
+        if not self.path.fullmatch(self.paths[-1]):
             return self.refused("not_found_error", 404)
-        if headers.get("authorization") != f"Bearer {self.token}":
-            return self.refused("authentication_error", 401)
-        wrong = _misplaced(json.loads(raw), headers, streams=True)
+        if not self.lets_in(raw, headers):
+            return self.refused("authentication_error", self.foreign_status)
+        wrong = _misplaced(json.loads(raw), headers, streams=self.streams)
         return self.refused("invalid_request_error", 400, wrong) if wrong else None
 
+    def lets_in(self, raw: bytes, headers: dict[str, str]) -> bool:
+        raise NotImplementedError
+
     def asked(self, request: Event) -> Event:
-        return _placed(request, _VERTEX, self.paths[-1])
+        return _placed(request, self.path, self.paths[-1])
+
+
+class VertexUpstream(_Cloud):
+    """Google Vertex AI's."""
+
+    path, streams, foreign_status = _VERTEX, True, 401
+    token = TOKEN
+
+    def lets_in(self, raw: bytes, headers: dict[str, str]) -> bool:
+        return headers.get("authorization") == f"Bearer {self.token}"
 
     def refused(self, kind: str, status: int, message: str = "sk-ant-secret", **headers: str) -> Reply:
         reply = refused(kind, status, message, **headers)
@@ -59,21 +74,14 @@ class VertexUpstream(Upstream):
         return Reply([json.dumps(own).encode()], status=status, headers=reply.headers)
 
 
-class BedrockRuntimeUpstream(Upstream):
+class BedrockRuntimeUpstream(_Cloud):
     """Amazon Bedrock's older endpoint."""
 
+    path, streams, foreign_status = _BEDROCK, False, 403
     content_type = "application/vnd.amazon.eventstream"
 
-    def turned_away(self, raw: bytes, headers: dict[str, str]) -> Reply | None:
-        if not _BEDROCK.fullmatch(self.paths[-1]):
-            return self.refused("not_found_error", 404)
-        if not _is_signed(self.paths[-1], raw, headers):
-            return self.refused("authentication_error", 403)
-        wrong = _misplaced(json.loads(raw), headers, streams=False)
-        return self.refused("invalid_request_error", 400, wrong) if wrong else None
-
-    def asked(self, request: Event) -> Event:
-        return _placed(request, _BEDROCK, self.paths[-1])
+    def lets_in(self, raw: bytes, headers: dict[str, str]) -> bool:
+        return _is_signed(self.paths[-1], raw, headers)
 
     def refused(self, kind: str, status: int, message: str = "sk-ant-secret", **headers: str) -> Reply:
         named = {"x-amzn-errortype": f"{_AMAZON.get(kind, kind)}:http://internal.amazon.com/"}
