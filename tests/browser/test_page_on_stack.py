@@ -179,3 +179,27 @@ async def test_the_page_says_that_a_turn_runs_inline(person: Page, stack: Stack,
         await asyncio.to_thread(stack.until_dispatch, switch="on")
 
     assert inline == undisturbed.replace("durable workflow", "inline")
+
+
+@pytest.mark.long
+async def test_two_conversations_at_once_keep_their_answers_apart(browser: Browser, stack: Stack) -> None:
+    """FR79: two tabs of one person, each with an answer on its way; one of them is reloaded meanwhile."""
+    async with somebody(browser, stack) as one:
+        other = await one.context.new_page()
+        other.set_default_timeout(FOR_ANYTHING_MS)
+        await other.goto(stack.url)
+        await other.wait_for_selector("#starters button")
+        await one.bring_to_front()  # a browser draws only the tab that is in front
+        await ask(one, COUNT)
+        await read_at_least(one, 8)
+        await other.bring_to_front()
+        await ask(other, "Explain frames.")
+        await one.reload()
+        for page in (other, one):
+            await page.bring_to_front()
+            await settled(page)
+        asked = [await page.locator(".question").all_text_contents() for page in (one, other)]
+        called = [await page.locator(".tool-name").all_inner_texts() for page in (one, other)]
+
+    assert asked == [[f"You asked{COUNT}"], ["You askedExplain frames."]]
+    assert ["slow_count" in names for names in called] == [True, False]
